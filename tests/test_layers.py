@@ -37,7 +37,7 @@ OPTIONAL = {
 OPTIONAL |= {"collada", "msgspec", "resource", "trimesh", "viser", "websockets"}
 """Packages that need not be there, or not on every system: they are imported where they are used."""
 SLOW = {
-    "mesh/formats/file_references.py": "h5py",
+    "mesh/formats/volume.py": "h5py",
     "cli/common.py": "rich",
     "foreign/mjcf_child.py": "numpy",
     "language/full_yaml.py": "ruamel",

@@ -96,8 +96,8 @@ FILES: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", FILES)
 def test_names_of_files(name: str) -> None:
-    for file in (*ODD, "a\0b", "x" * 5000):
-        with pytest.raises(ArgumentError, match=r"must be the name of a file|has a name of more than"):
+    for file in (*ODD, "a\0b"):
+        with pytest.raises(ArgumentError, match="must be the name of a file"):
             FILES[name](file)
 
 

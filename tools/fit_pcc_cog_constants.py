@@ -23,10 +23,9 @@ import numpy as np
 
 from pliant.language.files import write_whole
 from pliant.motion.arc_coordinates import ArcCoordinates
-from pliant.rod.arc_energy import ORDERS, Arc, Energy
+from pliant.rod.arc import ENERGY_ORDERS, Arc, Energy, stumpff
 from pliant.rod.pcc import exact_energy
 from pliant.rod.pcc_cog import CONSTANTS_FILE, lumped_energy
-from pliant.rod.stumpff import stumpff
 
 SEED = 20
 SAMPLES = 200_000
@@ -57,7 +56,7 @@ def terms() -> ca.Function:
     z, rate = A @ q, A @ v
     length, slices = 1 + z[2], radius**2 / 4
 
-    c = ca.vertcat(*stumpff(ca.dot(z[0:2], z[0:2]), ORDERS))
+    c = ca.vertcat(*stumpff(ca.dot(z[0:2], z[0:2]), ENERGY_ORDERS))
 
     def split(energy: Energy) -> list[ca.SX]:
         terms = []

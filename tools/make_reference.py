@@ -25,7 +25,7 @@ from pliant.control import lqr_control
 from pliant.control.base import InputLimit
 from pliant.control.learning_task import LearningTask, RandomParameter, RandomStart
 from pliant.input import inputs
-from pliant.joint import JointBase, chain, coordinate, friction, limits
+from pliant.joint import JointBase, chain, coordinate
 from pliant.language import parameter, placement
 from pliant.language.aliases import ALIASES
 from pliant.language.base import Choice, Part, WordMappingOrObject
@@ -34,8 +34,8 @@ from pliant.language.names import FUNCTIONS, SYMBOLS, NameMarker, Reference
 from pliant.language.scalar import CountMarker, Quantity
 from pliant.language.units import ALONE, WITH_PREFIX
 from pliant.link import LinkBase
-from pliant.mesh import Membrane, Shell, drawing, edges, sets
-from pliant.rod import chamber, rayleigh, rod, shape
+from pliant.mesh import Membrane, Shell, drawing, edges
+from pliant.rod import chamber, rod, shape
 from pliant.section import Holes, Station
 from pliant.section import material as library
 from pliant.spec import attach
@@ -95,14 +95,14 @@ SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
             coordinate.LengthSpring,
             coordinate.AngleDamper,
             coordinate.LengthDamper,
-            friction.AngleFriction,
-            friction.LengthFriction,
-            limits.AngleLimits,
-            limits.LengthLimits,
+            coordinate.AngleFriction,
+            coordinate.LengthFriction,
+            coordinate.AngleLimits,
+            coordinate.LengthLimits,
             coordinate.EqualTo,
         ),
     ),
-    ("Rods", (rod.Rod, chamber.Chamber, rayleigh.Rayleigh, rod.RodFrame)),
+    ("Rods", (rod.Rod, chamber.Chamber, rod.Rayleigh, rod.RodFrame)),
     ("Shapes of rods", (shape.Arc, shape.Helix, shape.Points, shape.Poses, shape.PoseAlong)),
     ("Rod models", tuple(KINDS.values())),
     ("Meshes", (Membrane, Shell)),
@@ -116,7 +116,7 @@ SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
             drawing.WebDrawing,
         ),
     ),
-    ("Sets of nodes", (sets.BoxSet, sets.PlaneSet, sets.NearestSet, sets.NumberedSet, sets.LabelledSet)),
+    ("Sets of nodes", (drawing.BoxSet, drawing.PlaneSet, drawing.NearestSet, drawing.NumberedSet, drawing.LabelledSet)),
     ("Edges of meshes", (edges.MembraneEdges, edges.ShellEdges)),
     ("Links", tuple(kinds(RobotSpec, "links")[1].values())),
     ("Tendons", tuple(kinds(RobotSpec, "tendons")[1].values())),

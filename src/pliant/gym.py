@@ -5,6 +5,6 @@ try:
 except ModuleNotFoundError as reason:
     raise ModuleNotFoundError("gymnasium is not installed: pip install 'pliant[gym]'", name="gymnasium") from reason
 
-from pliant.environment.controller import PolicyController as PolicyController
+from pliant.environment.episode import PolicyController as PolicyController
 from pliant.environment.vector import FleetEnvironment as FleetEnvironment
 from pliant.environment.vector import make as make

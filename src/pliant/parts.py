@@ -67,16 +67,18 @@ from pliant.joint.chain import (
 from pliant.joint.coordinate import (
     AngleCoordinate,
     AngleDamper,
+    AngleFriction,
+    AngleLimits,
     AngleSpring,
     EqualTo,
     LengthCoordinate,
     LengthDamper,
+    LengthFriction,
+    LengthLimits,
     LengthSpring,
     Orientation,
     OrientationSpring,
 )
-from pliant.joint.friction import AngleFriction, LengthFriction
-from pliant.joint.limits import AngleLimits, LengthLimits
 from pliant.language.parameter import Parameter, World
 from pliant.language.placement import (
     Around,
@@ -93,9 +95,19 @@ from pliant.link import Axial, Beam
 from pliant.link.axial import AxialSpring
 from pliant.mesh import Membrane, Shell
 from pliant.mesh.base import NodeValues
-from pliant.mesh.drawing import BlockDrawing, FileDrawing, ListedDrawing, RectangleDrawing, WebDrawing
+from pliant.mesh.drawing import (
+    BlockDrawing,
+    BoxSet,
+    FileDrawing,
+    LabelledSet,
+    ListedDrawing,
+    NearestSet,
+    NumberedSet,
+    PlaneSet,
+    RectangleDrawing,
+    WebDrawing,
+)
 from pliant.mesh.edges import MembraneEdges, ShellEdges
-from pliant.mesh.sets import BoxSet, LabelledSet, NearestSet, NumberedSet, PlaneSet
 from pliant.output import (
     ConstraintOutput,
     ContactOutput,
@@ -112,8 +124,7 @@ from pliant.output import (
 from pliant.rod import Cosserat, FiniteElement, Gvs, Pcc, PccCog, Pcs, Polynomial, PseudoRigid, Timoshenko
 from pliant.rod.chamber import Chamber
 from pliant.rod.gvs import StrainOrders
-from pliant.rod.rayleigh import Rayleigh
-from pliant.rod.rod import Rod, RodFrame
+from pliant.rod.rod import Rayleigh, Rod, RodFrame
 from pliant.rod.shape import Arc, Helix, Points, PoseAlong, Poses
 from pliant.section import (
     Annulus,

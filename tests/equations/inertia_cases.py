@@ -10,7 +10,7 @@ import numpy as np
 
 from pliant.formula.inertia import Inertia
 from pliant.geometry import so3
-from pliant.motion.base import Motion, Part
+from pliant.motion.base import CoordinatePart, Motion
 
 PARTICLES = 2
 
@@ -20,7 +20,7 @@ def _stacked(masses: list[Any], jacobians: list[Any]) -> Any:
 
 
 @cache
-def moving_particles(parts: tuple[Part, ...]) -> Inertia:
+def moving_particles(parts: tuple[CoordinatePart, ...]) -> Inertia:
     """Particles that move in one frame with coordinates: `x = x0 + A q + (b.q)^2 d`.
 
     Constants per particle: mass, x0, A by columns, b, d.

@@ -15,8 +15,8 @@ from pliant.equations import fingerprint as module
 from pliant.equations.fingerprint import fingerprint
 from pliant.formula.relative import RelativeForce, relative_force
 from pliant.joint.coordinate_force import ORIENTATION_FORCE
+from pliant.motion.elementary import SCREW
 from pliant.motion.fields import Fields
-from pliant.motion.screw import SCREW
 
 
 def ours(text: str, **names: Any) -> Any:
@@ -120,7 +120,7 @@ def test_other_sources_give_other_fingerprints(monkeypatch: pytest.MonkeyPatch, 
 
 
 def test_another_process_finds_the_same() -> None:
-    code = "from pliant.equations.fingerprint import fingerprint; from pliant.rod.finite_element_mass import DRAG, ELEMENT\n"
+    code = "from pliant.equations.fingerprint import fingerprint; from pliant.rod.finite_element import DRAG, ELEMENT\n"
     code += "print(fingerprint(DRAG), fingerprint(ELEMENT))"
     found = {subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout for _ in range(2)}
     assert len(found) == 1

@@ -20,7 +20,7 @@ from pliant.model.inputs import InputPlan
 from pliant.model.system import SystemBuilder
 from pliant.motion import FREE, PLANAR_XZ, PLANAR_YZ, ROTATION, SCREW, TRANSLATION
 from pliant.motion.base import Motion, Vector
-from pliant.motion.fixed import FIXED
+from pliant.motion.elementary import FIXED
 
 TURN = (0, 0, 0, 0.6, 0, 0.8)
 

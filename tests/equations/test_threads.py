@@ -17,7 +17,7 @@ from pliant.control import Coordinates, Pid, PidControl, Reference, StateFeedbac
 from pliant.equations.binding import Binding
 from pliant.equations.interface import runtime
 from pliant.equations.workspace import EvaluationError
-from pliant.view.live.robot import LiveRobot, SliderValues
+from pliant.view.live_page import LiveRobot, SliderValues
 
 THREADS, RUNS = 4, 6
 ROBOTS = {

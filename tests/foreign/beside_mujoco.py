@@ -11,9 +11,8 @@ from beside_pinocchio import WELL_DETERMINED, relative
 
 import pliant
 from pliant.foreign.document import Document
-from pliant.foreign.mjcf import BALL, FREE, Reader
-from pliant.foreign.mjcf_compiled import compile_model
-from pliant.foreign.mjcf_text import prepare
+from pliant.foreign.mjcf import JointType, Reader
+from pliant.foreign.mjcf_compiled import compile_model, prepare
 from pliant.language.source import Source
 
 STATES = 10
@@ -95,7 +94,9 @@ def _new_order(mujoco: Any) -> bool:
 
 def _friction(model: Any) -> np.ndarray:
     """Dry friction, which MuJoCo has as a constraint, of hinges and slides."""
-    off = np.isin(model.jnt_type[model.dof_jntid], (FREE, BALL)) | bool(model.opt.disableflags & FRICTION_OFF)
+    off = np.isin(model.jnt_type[model.dof_jntid], (JointType.FREE, JointType.BALL)) | bool(
+        model.opt.disableflags & FRICTION_OFF
+    )
     return np.where(off, 0.0, model.dof_frictionloss)
 
 
@@ -108,8 +109,8 @@ def _state(model: Any, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray
     q, v = rng.uniform(-1, 1, model.nq), rng.normal(size=model.nv)
     for j in range(model.njnt):
         at = model.jnt_qposadr[j]
-        if model.jnt_type[j] in (FREE, BALL):
-            at += 3 if model.jnt_type[j] == FREE else 0
+        if model.jnt_type[j] in (JointType.FREE, JointType.BALL):
+            at += 3 if model.jnt_type[j] == JointType.FREE else 0
             w = rng.normal(size=4)
             q[at : at + 4] = w / np.linalg.norm(w)
         elif model.jnt_limited[j]:
@@ -144,12 +145,12 @@ def _order(model: Any, eqs: Any, names: dict[str, dict[int, str]]) -> tuple[np.n
     entries = {entry.name: entry for entry in eqs.model.coordinates}
     for j, name in names["joints"].items():
         at, to = model.jnt_qposadr[j], model.jnt_dofadr[j]
-        if model.jnt_type[j] == FREE:
+        if model.jnt_type[j] == JointType.FREE:
             x, turn = entries[f"{name}.x"], entries[f"{name}.orientation"]
             q[x.q_at : x.q_at + 3], v[x.v_at : x.v_at + 3] = at + np.arange(3), to + np.arange(3)
             q[turn.q_at : turn.q_at + 4], v[turn.v_at : turn.v_at + 3] = at + 3 + np.arange(4), to + 3 + np.arange(3)
         else:
-            sizes = (4, 3) if model.jnt_type[j] == BALL else (1, 1)
+            sizes = (4, 3) if model.jnt_type[j] == JointType.BALL else (1, 1)
             entry = entries[name]
             q[entry.q_at : entry.q_at + sizes[0]] = at + np.arange(sizes[0])
             v[entry.v_at : entry.v_at + sizes[1]] = to + np.arange(sizes[1])

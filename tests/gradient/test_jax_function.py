@@ -10,7 +10,7 @@ import pytest
 from gradient_systems import METHODS, TEXTS, equations
 
 import pliant
-from pliant.gradient import jax_function
+from pliant.gradient import differentiable
 
 jax = pytest.importorskip("jax", reason="needs jax: pip install 'pliant[jax]'")
 TIMES = [0.0, 0.01, 0.02]
@@ -57,7 +57,7 @@ def test_values_and_gradients_are_those_of_the_function(f: pliant.Differentiable
 @pytest.mark.parametrize("kept", [0, 2])
 def test_batches_of_cases_are_the_cases(f: pliant.Differentiable, kept: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether their motions are still on record, or are computed again."""
-    monkeypatch.setattr(jax_function, "KEPT", kept)
+    monkeypatch.setattr(differentiable, "KEPT", kept)
     g = f.to_jax()
     masses = np.linspace(1.0, 2.0, 5)
     cases = {"mass": masses, "torque": np.outer(masses, VALUES["torque"])}

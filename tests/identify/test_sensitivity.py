@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from pliant import Rosenbrock, derive, equilibrium, load_text, simulate
+from pliant.identify.measurement import output_sensitivity, rest_sensitivity, why_not
 from pliant.identify.recording import drive
-from pliant.identify.sensitivity import output_sensitivity, rest_sensitivity, why_not
 from pliant.language.recording import Recording
 
 TIGHT = Rosenbrock(rtol=1e-10, atol=1e-13)

@@ -6,7 +6,7 @@ import pytest
 
 import pliant
 from pliant import SpecError, load_text
-from pliant.formula.stops import STOPS, stops
+from pliant.formula.base import STOPS, stops
 
 LIMITS = {"minimum": 0.0, "maximum": 0.07, "stiffness": 5e4, "dissipation": 3.0}
 

@@ -208,7 +208,6 @@ BAD = {
     "twice.csv": ("t [s],x\n0,1\n0,2\n1,2\n1,3\n", "0 follows 0 .row 2.; 2 rows do not; sort the rows"),
     "endless.log": ("t [s],x\n0,1\n", "end it in .csv, .parquet or .mat"),
     "book.xlsx": ("PK", "workbook of a spreadsheet program; export it as CSV"),
-    "renamed.csv": ("PK\x03\x04", "workbook of a spreadsheet program, not a CSV file; export it as CSV"),
     "zeros.csv": ("t\0", "has zero bytes; save it as comma-separated UTF-8"),
     "commas.csv": ("t [s],x [m]\n0,5,1,5\n", "line 2 .*4 entries for 2 columns separated by commas; .*decimal commas"),
     "both.csv": ("t [s];x [m]\n0,5;1.5\n", r"decimal commas .'0,5' in line 2. and others .'1.5' in line 2.; write all"),

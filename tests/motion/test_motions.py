@@ -12,10 +12,10 @@ import pliant.motion
 from pliant.equations.kernel import coordinate_carrier, has_constant_subspace, motion_kernels
 from pliant.geometry import se3, so3
 from pliant.motion import Motion, Quaternion
+from pliant.rod.gvs import StrainBasis, variable_strain_motion
 from pliant.rod.pcs import strain_segment
 from pliant.rod.polynomial import Polynomials, polynomial_motion
 from pliant.rod.pseudo_rigid import link_joint
-from pliant.rod.variable_strain import StrainBasis, variable_strain_motion
 
 JOINT_MOTIONS = {m.name: m for m in vars(pliant.motion).values() if isinstance(m, Motion) and m.parts}
 ROD_MOTIONS = {

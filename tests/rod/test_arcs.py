@@ -22,10 +22,9 @@ from pliant.model.system import SystemBuilder
 from pliant.motion import FREE
 from pliant.motion.arc_coordinates import ArcCoordinates
 from pliant.parts import Cosserat
-from pliant.rod.arc import arc_integrals, arc_motion
+from pliant.rod.arc import SERIES_BELOW, arc_integrals, arc_motion, slopes, stumpff
 from pliant.rod.pcc import arc_inertia
 from pliant.rod.pcc_cog import energy_constants, lumped_inertia
-from pliant.rod.stumpff import SERIES_BELOW, slopes, stumpff
 from pliant.spec.rod_switch import with_rod_model
 
 SMALL = (0.0, 1e-12, 1e-8, 1e-4)

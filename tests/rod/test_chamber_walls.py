@@ -7,7 +7,7 @@ from scipy.optimize import brentq
 
 from pliant import SpecError, derive, dump, equilibrium, load_text, simulate
 from pliant.geometry import se3
-from pliant.rod.actuation import VARYING, actuation, chamber_signals
+from pliant.rod.chamber import VARYING, actuation, chamber_signals
 from pliant.spec.rod_switch import with_rod_model
 
 E, RADIUS, LENGTH, BORE = 200e3, 0.015, 0.3, 0.006

@@ -12,9 +12,8 @@ from pliant.equations.inertia_kernel import shared_inertia_kernels
 from pliant.equations.kernel import relative_force_kernels
 from pliant.formula.relative import relative_force
 from pliant.geometry import se3
-from pliant.rod.actuation import STEADY, VARYING
-from pliant.rod.finite_element import _mean_strain, element_constants, element_effect, element_force
-from pliant.rod.finite_element_mass import ELEMENT
+from pliant.rod.chamber import STEADY, VARYING
+from pliant.rod.finite_element import ELEMENT, _mean_strain, element_constants, element_effect, element_force
 from pliant.rod.section_law import Law
 
 

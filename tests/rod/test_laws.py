@@ -6,8 +6,7 @@ import pytest
 from pliant import AnalysisFailed, SpecError, derive, dump, equilibrium, load_text, simulate
 from pliant.equations.kernel import coordinate_force_kernels
 from pliant.equations.workspace import EvaluationError
-from pliant.rod.pieces import piece_force
-from pliant.rod.segments import segment_piece
+from pliant.rod.pieces import piece_force, segment_piece
 from pliant.spec.rod_switch import with_rod_model
 
 E, RADIUS, LENGTH = 200e3, 0.015, 0.3

@@ -10,7 +10,7 @@ import pytest
 
 from pliant import SpecError, derive, load_text, modes
 from pliant.equations.kernel import frame_force_kernels
-from pliant.rod.finite_element_mass import DRAG
+from pliant.rod.finite_element import DRAG
 from pliant.spec.flattening import flatten
 from pliant.spec.rod_frequencies import clamped_frequencies
 

@@ -13,9 +13,8 @@ from pliant.language.aliases import ALIASES
 from pliant.language.faults import SpecError
 from pliant.rod import Cosserat, Pcs, Polynomial
 from pliant.rod.cosserat import element_force
-from pliant.rod.pieces import piece_force
+from pliant.rod.pieces import piece_force, segment_piece
 from pliant.rod.rod import Rod
-from pliant.rod.segments import segment_piece
 from pliant.spec import flatten
 from pliant.spec.rod_switch import with_rod_model
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pliant.surface.triangles import Triangles
-from pliant.surface.tube import filled, inset, is_clockwise, thickness, tube, tube_smooth_edges
+from pliant.surface.triangles import Triangles, filled, inset, is_clockwise, thickness, tube, tube_smooth_edges
 
 SQUARE = np.array([[-1.0, -1], [1, -1], [1, 1], [-1, 1]])
 ANGLE = np.array([[0.0, 0], [5, 0], [5, 1], [1, 1], [1, 5], [0, 5]])

@@ -27,7 +27,7 @@ from pliant.language.syntax import Binary, Number, Symbol, substitute, to_text
 from pliant.language.traversal import Leaf, map_leaves
 from pliant.language.units import parse_unit
 from pliant.mesh.drawing import FileDrawing
-from pliant.rod.arc_model import ArcModel
+from pliant.rod.pcc import ArcModel
 from pliant.rod.rod import Rod
 from pliant.spec import RobotSpec
 from pliant.spec.flattening import flatten

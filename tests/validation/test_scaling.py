@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -54,7 +55,8 @@ def plain(robot: pliant.RobotSpec) -> pliant.Equations:
 
 def in_units(robot: pliant.RobotSpec, units: Units, monkeypatch: pytest.MonkeyPatch) -> pliant.Equations:
     # the modulus of things without a material is a number of the language, not of a solver
-    monkeypatch.setattr(collision_shapes, "RIGID", collision_shapes.RIGID * units.of(dim.PRESSURE))
+    rigid = collision_shapes.DEFAULTS.rigid * units.of(dim.PRESSURE)
+    monkeypatch.setattr(collision_shapes, "DEFAULTS", replace(collision_shapes.DEFAULTS, rigid=rigid))
     return pliant.derive(scaled(robot, units))
 
 

@@ -13,11 +13,10 @@ import pliant
 from pliant.cli import run
 from pliant.spec.rod_switch import with_rod_model
 from pliant.view.camera import choose_camera, look_from
-from pliant.view.clips import MOST_EDGES, most_frames, result_clips, start_clip
+from pliant.view.clips import CLIPS, most_frames, result_clips, start_clip
 from pliant.view.player import player
-from pliant.view.pose import pose_of
 from pliant.view.scene import make_scene
-from pliant.view.sketch import Drawing, save, sketch
+from pliant.view.sketch import Drawing, pose_of, save, sketch
 
 DOWN = np.array([0, 0, -9.81])
 
@@ -150,7 +149,7 @@ meshes: {net: {type: membrane, drawing: {rectangle: [1 m, 1 m], cells: [99, 99]}
     eqs = pliant.derive(pliant.load_text(text))
     save(sketch(eqs, eqs.initial_state().q), tmp_path / "net.svg")
     assert (tmp_path / "net.svg").stat().st_size < 1e6
-    assert most_frames(eqs) * 2 * 99 * 100 <= MOST_EDGES
+    assert most_frames(eqs) * 2 * 99 * 100 <= CLIPS.most_edges
     page = player("stage", "net", [start_clip(eqs)])
     assert "shown without numbers of nodes" in page
     assert len(page) < 2e6

@@ -5,9 +5,9 @@ import pytest
 
 import pliant
 from pliant.view.clips import run_scenes
-from pliant.view.pieces import scene_pieces
 from pliant.view.scene import SceneMaker
 from pliant.view.sketch import Drawing, front_view
+from pliant.view.symbols import scene_copies
 
 MODEL = """pliant: 1
 bodies:
@@ -79,7 +79,7 @@ def test_far_ends_stay_in_three_dimensions(eqs):
     scenes = list(run_scenes(eqs, run, range(len(run.time))))
     ends = []
     for scene in scenes:
-        made = scene_pieces(scene, 1.0, 1.0, 1.0, 1.0, np.zeros(3)).copies
+        made = scene_copies(scene, 1.0, 1.0, 1.0, 1.0, np.zeros(3)).copies
         ends.append(
             np.concatenate([x.ends.reshape(-1, 3) for every in made.values() for x in every if x.ends is not None])
         )

@@ -8,8 +8,7 @@ import pytest
 import pliant
 from pliant.view.marks import MeshMark
 from pliant.view.scene import SceneMaker, make_scene
-from pliant.view.shapes import unit_shape
-from pliant.view.stage import carried_turns, make_stage
+from pliant.view.stage import carried_turns, make_stage, unit_shape
 
 ROPE = """
 pliant: 1

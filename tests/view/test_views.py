@@ -12,9 +12,8 @@ import pliant
 from pliant.cli import run as command
 from pliant.language.arguments import ArgumentError
 from pliant.view.camera import look_from, view_direction
-from pliant.view.pose import pose_of
 from pliant.view.scene import make_scene
-from pliant.view.sketch import save
+from pliant.view.sketch import pose_of, save
 
 STRIPS = """\
 pliant: 1

@@ -14,7 +14,7 @@ import casadi as ca
 import numpy as np
 
 from pliant.body.body import Box, Cylinder, SlenderRod, Sphere, Tube
-from pliant.contact.law import RIGID, contact_modulus
+from pliant.contact.law import DEFAULTS, contact_modulus
 from pliant.language.faults import Fault, SpecError
 from pliant.section.base import OneSection
 from pliant.surface.base import Corner, SurfaceBase, add_shape
@@ -22,8 +22,7 @@ from pliant.surface.box import BoxSurface
 from pliant.surface.capsule import CapsuleSurface
 from pliant.surface.cylinder import CylinderSurface
 from pliant.surface.sphere import SphereSurface
-from pliant.surface.triangles import Triangles, near_order
-from pliant.surface.tube import inset, is_clockwise, thickness, tube, tube_smooth_edges
+from pliant.surface.triangles import Triangles, inset, is_clockwise, near_order, thickness, tube, tube_smooth_edges
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
@@ -335,7 +334,7 @@ def _modulus(build: Build, thing: str) -> Any:
         names = getattr(part, "material", None) or ()
     found = [robot.materials[n] for n in ((names,) if isinstance(names, str) else names)]
     moduli = [build.value(m.youngs_modulus) for m in found if m.youngs_modulus is not None]
-    return _least(moduli) if moduli else RIGID
+    return _least(moduli) if moduli else DEFAULTS.rigid
 
 
 def _radius(build: Build, thing: str) -> Any:

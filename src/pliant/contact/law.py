@@ -9,15 +9,23 @@ from typing import Any
 
 import casadi as ca
 
-SLOW = 2e-3
-"""Coefficients of restitution apply to impacts faster than this fraction of sqrt(gravity * radius)."""
-RECENT = 0.2
-"""If the history of a contact is unknown, its surfaces are assumed to have slid at their velocity for this fraction of
-sqrt(radius / gravity)."""
-EARTH = 9.81
-"""Gravity in these if the robot has none [m/s^2]."""
-RIGID = 1e8
-"""Elastic modulus of parts without a material, for the stiffness of their contacts [Pa]."""
+
+@dataclass(frozen=True)
+class ContactDefaults:
+    """Speeds, times and moduli of contacts that the model does not state."""
+
+    slow: float = 2e-3
+    """Coefficients of restitution apply to impacts faster than this fraction of sqrt(gravity * radius)."""
+    recent: float = 0.2
+    """If the history of a contact is unknown, its surfaces are assumed to have slid at their velocity for this fraction of
+    sqrt(radius / gravity)."""
+    earth: float = 9.81
+    """Gravity in these if the robot has none [m/s^2]."""
+    rigid: float = 1e8
+    """Elastic modulus of parts without a material, for the stiffness of their contacts [Pa]."""
+
+
+DEFAULTS = ContactDefaults()
 
 
 @dataclass(frozen=True)
@@ -75,8 +83,8 @@ def slow_and_recent(gravity: Sequence[Any], radius: Any) -> tuple[Any, Any]:
     """A speed [m/s] and a time [s] that are small for parts of this radius [m] under this gravity (3) [m/s^2]: numbers or
     expressions."""
     strength = ca.sqrt(sum(x * x for x in gravity))
-    strength = strength + EARTH * (strength == 0)
-    return SLOW * ca.sqrt(strength * radius), RECENT * ca.sqrt(radius / strength)
+    strength = strength + DEFAULTS.earth * (strength == 0)
+    return DEFAULTS.slow * ca.sqrt(strength * radius), DEFAULTS.recent * ca.sqrt(radius / strength)
 
 
 def contact_modulus(first: Any, second: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,7 @@ from pliant.equations.core import check_names
 from pliant.equations.equations import Equations
 from pliant.language.arguments import ArgumentError
 from pliant.language.message_text import describe, suggestion
+from pliant.solve.motion.sampled_control import Controller, Now
 
 
 @dataclass(frozen=True)
@@ -113,3 +115,28 @@ def named_task(eqs: Equations, given: str | LearningTask | None) -> LearningTask
             f"the robot has no task '{given}'", suggestion(given, known, f"known: {', '.join(known) or 'none'}")
         )
     return known[given]
+
+
+class PolicyController(Controller):
+    """Sets the actions of a task from its observations, as in the environment.
+
+    policy: actions (in SI units) from one observation, both as arrays in one dimension.
+    """
+
+    def __init__(self, eqs: Equations, task: LearningTask | str, policy: Callable[[np.ndarray], np.ndarray]) -> None:
+        self.equations = eqs
+        self.task = episode(eqs, named_task(eqs, task))
+        self.policy = policy
+        self.sample_time = self.task.sample_time
+
+    def start(self, now: Now) -> None:
+        """There is no memory between samples."""
+
+    def command(self, now: Now) -> dict[str, float]:
+        """The policy's actions, within their limits."""
+        state = [now.q, now.v] if self.task.observe_state else []
+        values = now.outputs if self.task.observations else {}
+        outputs = [np.atleast_1d(values[name]) for name in self.task.observations]
+        seen = np.concatenate([*state, *outputs]).astype(np.float32)
+        actions = np.clip(self.policy(seen), self.task.lower, self.task.upper)
+        return dict(zip(self.task.actions, np.asarray(actions, dtype=float).tolist(), strict=True))

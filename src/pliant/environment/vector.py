@@ -12,12 +12,12 @@ from gymnasium.vector import AutoresetMode
 
 from pliant.control.learning_task import LearningTask
 from pliant.environment.episode import Episode, episode, named_task
-from pliant.environment.picture import picture
 from pliant.equations.equations import Equations
 from pliant.fleet.fleet import Fleet, to_numpy
 from pliant.language.arguments import ArgumentError
 from pliant.spec.derive import derive
 from pliant.spec.robot import RobotSpec
+from pliant.view.sketch import sketch
 
 
 def make(
@@ -191,3 +191,17 @@ class FleetEnvironment(gymnasium.vector.VectorEnv):
 
 def _size(values: Any) -> int:
     return 1 if values.ndim == 1 else int(values.shape[1])
+
+
+def picture(fleet: Fleet, robot: int) -> np.ndarray:
+    """A picture of the current state of a robot (height x width x 3, 8 bit)."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.4, 4.8), dpi=100)
+    canvas = FigureCanvasAgg(figure)
+    inputs = dict(zip(fleet.input_names, to_numpy(fleet.inputs)[robot].tolist(), strict=True))
+    q = np.asarray(to_numpy(fleet.q)[robot], dtype=float)
+    sketch(fleet.eqs, q, inputs=inputs, ax=figure.add_subplot(), labels=False, frames=False)
+    canvas.draw()
+    return np.asarray(canvas.buffer_rgba())[..., :3].copy()

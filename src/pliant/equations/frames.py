@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.geometry import quaternion
+from pliant.geometry import arrays
 from pliant.model.model import Model
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class FrameMotion:
     @property
     def quaternion(self) -> np.ndarray:
         """Unit quaternion [w, x, y, z] with w >= 0."""
-        return quaternion.from_matrix(self.rotation)
+        return arrays.matrix_quaternion(self.rotation)
 
 
 def frame_motion(

@@ -28,7 +28,7 @@ from pliant.formula.relative import ENDS, RelativeForce
 from pliant.formula.route import RouteForce
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
-from pliant.motion.base import Motion, Part, Vector
+from pliant.motion.base import CoordinatePart, Motion, Vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -350,7 +350,7 @@ def _route_functions(kind: RouteForce) -> tuple[ca.Function, ...]:
     )
 
 
-def coordinate_carrier(parts: tuple[Part, ...]) -> Motion:
+def coordinate_carrier(parts: tuple[CoordinatePart, ...]) -> Motion:
     """A motion that only provides coordinates, for its rate matrix and sizes."""
     return Motion("carrier", parts, 0, lambda q, c: se3.identity())
 

@@ -3,33 +3,46 @@
 from __future__ import annotations
 
 import math
+import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from pliant.foreign.shared_values import pull_defaults
 from pliant.language.faults import Fault, Place, SpecError
 from pliant.language.message_text import describe
 from pliant.language.names import MAX_NAME, SYMBOLS, WORLD
-from pliant.language.source import ImportedFile, Source
+from pliant.language.source import FileProblem, ImportedFile, Source
 from pliant.language.tree import Tree, from_plain
 from pliant.language.units import UNITS
+
+
+@dataclass(frozen=True)
+class Rounding:
+    """Limits of numbers in files, and their round-off."""
+
+    largest: float = 1e100
+    """Largest accepted number: products of three such numbers are finite."""
+    negligible: float = 1e-14
+    """Relative differences that are round-off of numbers in a file."""
+    nowhere: float = 1e-15
+    """Lengths that are round-off [m]."""
+    angle: float = 1e-12
+    """Difference between an angle and a multiple of five degrees that is round-off [rad]."""
+
+
+ROUNDING = Rounding()
 
 Numbers: TypeAlias = Sequence[float] | np.ndarray
 """Numbers of a vector or quaternion."""
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 ANGLES = {round(math.radians(degrees), 12): degrees for degrees in range(-360, 361, 5)}
 """Angles that are written in degrees [deg], by their value [rad]."""
-LARGEST = 1e100
-"""Largest accepted number: products of three such numbers are finite."""
-NEGLIGIBLE = 1e-14
-"""Relative differences that are round-off of numbers in a file."""
-NOWHERE = 1e-15
-"""Lengths that are round-off [m]."""
-ROUND_OFF = 1e-12
-"""Difference between an angle and a multiple of five degrees that is round-off [rad]."""
+SCHEMES = ("package://", "model://")
+"""Prefixes of files in packages, followed by the name of the package and the path in it."""
 
 
 class Document:
@@ -106,9 +119,37 @@ def plain_name(given: str, kind: str) -> str:
 
 def read_number(text: str) -> float | None:
     """A number up to `LARGEST`; None if the text is not one."""
-    if not _NUMBER.fullmatch(text.strip()) or not abs(float(text)) <= LARGEST:
+    if not _NUMBER.fullmatch(text.strip()) or not abs(float(text)) <= ROUNDING.largest:
         return None
     return float(text)
+
+
+def find_file(document: Document, given: str) -> str:
+    """The path of a file of a robot, relative to the folder of the robot; raises FileProblem if it is not in a declared folder."""
+    for name in _candidates(document, given):
+        try:
+            found = document.source.find(name)
+        except FileProblem:
+            continue
+        assert document.source.folder is not None, "files are found in folders"
+        return os.path.relpath(found, document.source.folder.resolve())
+    hint = "declare its folder, or that of its package, with --folder (in Python, `folders`)"
+    raise FileProblem("its file is in none of the declared folders", hint)
+
+
+def _candidates(document: Document, given: str) -> Iterator[str]:
+    """Paths to try for a file: as given, or for a package in every declared folder."""
+    scheme = next((scheme for scheme in SCHEMES if given.startswith(scheme)), None)
+    if scheme is None:
+        yield given.removeprefix("file://")
+        return
+    package, _, inside = given.removeprefix(scheme).partition("/")
+    for folder in (document.source.folder, *document.source.roots):
+        if folder is not None:
+            root = folder.resolve()
+            yield str(root / package / inside)
+            if root.name == package:
+                yield str(root / inside)
 
 
 # -- values in short form ------------------------------------------------------------------------------------------------------
@@ -117,7 +158,7 @@ def read_number(text: str) -> float | None:
 def number(value: float, unit: str = "") -> Any:
     """A number with nine digits if the rest is round-off, otherwise with fifteen; with a unit, as text."""
     short = float(f"{value:.9g}")
-    value = short if abs(short - value) <= NEGLIGIBLE * abs(value) else float(f"{value:.15g}")
+    value = short if abs(short - value) <= ROUNDING.negligible * abs(value) else float(f"{value:.15g}")
     plain: Any = int(value) if abs(value) < 1e15 and value == int(value) else value
     return plain if not unit else f"{plain!r} {unit}"
 
@@ -125,7 +166,7 @@ def number(value: float, unit: str = "") -> Any:
 def angle(value: float) -> Any:
     """An angle [rad]; multiples of five degrees are written in degrees."""
     degrees = ANGLES.get(round(float(value), 12))
-    if value and degrees is not None and abs(value - math.radians(degrees)) < ROUND_OFF:
+    if value and degrees is not None and abs(value - math.radians(degrees)) < ROUNDING.angle:
         return f"{degrees} deg"
     return number(value)
 
@@ -133,7 +174,7 @@ def angle(value: float) -> Any:
 def vector(values: Iterable[float]) -> list[Any]:
     """The numbers of a vector; those that are round-off become zero."""
     found = [float(value) for value in values]
-    least = NEGLIGIBLE * 1e-2 * max(map(abs, found), default=0.0)
+    least = ROUNDING.negligible * 1e-2 * max(map(abs, found), default=0.0)
     return [number(value if abs(value) > least else 0.0) for value in found]
 
 
@@ -170,13 +211,13 @@ def quaternion_rotation(q: Numbers) -> dict[str, Any] | None:
 
 def placement(position: Numbers, rotation: dict[str, Any] | None) -> dict[str, Any]:
     """The keys of a placement that are not at their defaults."""
-    found: dict[str, Any] = {}
-    there = [x if abs(x) > NOWHERE else 0.0 for x in position]
+    placement: dict[str, Any] = {}
+    there = [x if abs(x) > ROUNDING.nowhere else 0.0 for x in position]
     if any(there):
-        found["position"] = vector(there)
+        placement["position"] = vector(there)
     if rotation is not None:
-        found["rotation"] = rotation
-    return found
+        placement["rotation"] = rotation
+    return placement
 
 
 def inertia(matrix: np.ndarray) -> dict[str, Any]:
@@ -184,3 +225,74 @@ def inertia(matrix: np.ndarray) -> dict[str, Any]:
     if not (matrix - np.diag(np.diag(matrix))).any():
         return {"principal": vector(np.diag(matrix))}
     return {"matrix": [vector(row) for row in matrix]}
+
+
+FEWEST = 3
+"""Smallest number of parts for which a shared value becomes a default."""
+KINDS = ("joints", "surfaces")
+"""Collections whose parts have a `type`, with defaults for each."""
+COLLECTIONS = ("parameters", *KINDS)
+OWN = (
+    "parent",
+    "child",
+    "description",
+    "file",
+    "position",
+    "rotation",
+    "transforms",
+    "value",
+    "name",
+    "points",
+    "size",
+    "type",
+)
+"""Keys that are specific to a part, and remain in it."""
+
+
+def pull_defaults(parts: dict[str, dict[str, dict[str, Any]]]) -> dict[str, Any]:
+    """Defaults of the collections; their values are removed from the parts."""
+    found: dict[str, Any] = {}
+    for collection in COLLECTIONS:
+        entries = [*parts.get(collection, {}).values()]
+        defaults = _of_kinds(entries) if collection in KINDS else _taken(entries)
+        if defaults:
+            found[collection] = defaults
+    return found
+
+
+def _of_kinds(entries: list[dict[str, Any]]) -> dict[str, Any]:
+    """Defaults for the parts of each type, and the most frequent type; both are removed from the parts."""
+    found: dict[str, Any] = {}
+    types = Counter(entry["type"] for entry in entries)
+    for kind in types:
+        shared = _taken([entry for entry in entries if entry["type"] == kind])
+        if shared:
+            found[kind] = shared
+    kind, count = types.most_common(1)[0] if types else ("", 0)
+    if count >= FEWEST:
+        for entry in entries:
+            if entry["type"] == kind:
+                del entry["type"]
+        found = {"type": kind, **found}
+    return found
+
+
+def _taken(entries: list[dict[str, Any]]) -> dict[str, Any]:
+    """Values that are equal in all entries, key by key in mappings; they are removed from the entries."""
+    if len(entries) < FEWEST:
+        return {}
+    found: dict[str, Any] = {}
+    for key in [key for key in entries[0] if key not in OWN and all(key in entry for entry in entries)]:
+        values = [entry[key] for entry in entries]
+        if all(isinstance(value, dict) for value in values):
+            inner = _taken(values)
+            if inner:
+                found[key] = inner
+        elif all(value == values[0] for value in values):
+            found[key] = values[0]
+            for entry in entries:
+                del entry[key]
+    for entry in entries:
+        for key in [key for key, value in entry.items() if value == {}]:
+            del entry[key]
+    return found

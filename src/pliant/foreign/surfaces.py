@@ -2,48 +2,28 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import scipy
 
-from pliant.foreign.document import Document, vector
+from pliant.foreign.document import Document, find_file, number, placement, quaternion_rotation, vector
+from pliant.foreign.mjcf_compiled import CompiledMjcf
+from pliant.geometry import arrays
+from pliant.language.limits import limits
 from pliant.language.source import FileProblem
 from pliant.mesh.formats import BINARY, SCENES, TEXT, read_mesh
 from pliant.surface.triangles import hull
 
-SCHEMES = ("package://", "model://")
-"""Prefixes of files in packages, followed by the name of the package and the path in it."""
+if TYPE_CHECKING:
+    from pliant.foreign.mjcf import Reader
+
+
 MESHES = (*TEXT, *BINARY, *SCENES)
-
-
-def find_file(document: Document, given: str) -> str:
-    """The path of a file of a robot, relative to the folder of the robot; raises FileProblem if it is not in a declared folder."""
-    for name in _candidates(document, given):
-        try:
-            found = document.source.find(name)
-        except FileProblem:
-            continue
-        assert document.source.folder is not None, "files are found in folders"
-        return os.path.relpath(found, document.source.folder.resolve())
-    hint = "declare its folder, or that of its package, with --folder (in Python, `folders`)"
-    raise FileProblem("its file is in none of the declared folders", hint)
-
-
-def _candidates(document: Document, given: str) -> Iterator[str]:
-    """Paths to try for a file: as given, or for a package in every declared folder."""
-    scheme = next((scheme for scheme in SCHEMES if given.startswith(scheme)), None)
-    if scheme is None:
-        yield given.removeprefix("file://")
-        return
-    package, _, inside = given.removeprefix(scheme).partition("/")
-    for folder in (document.source.folder, *document.source.roots):
-        if folder is not None:
-            root = folder.resolve()
-            yield str(root / package / inside)
-            if root.name == package:
-                yield str(root / inside)
 
 
 def mesh_surface(
@@ -73,3 +53,194 @@ def _hull(document: Document, given: str, scale: Sequence[float]) -> dict[str, A
     if min(scale) == max(scale) > 0:
         return {"type": "convex", "file": file, **({"scale": scale[0]} if scale[0] != 1 else {})}
     return {"type": "convex", "points": [vector(point) for point in solid.points]}
+
+
+PLANE, HFIELD, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH = range(8)
+"""MuJoCo's numbers of geom types."""
+
+
+def add_surfaces(reader: Reader) -> None:
+    """Add the collision geometry of bodies, or the visual one of bodies without it; and contacts with static geometry."""
+    model = reader.model
+    collides = (model.geom_contype | model.geom_conaffinity) != 0
+    names: dict[int, str] = {}
+    for g in range(model.ngeom):
+        here, given = int(model.geom_bodyid[g]), model.name("geom", g)
+        if not collides[g] and collides[model.geom_bodyid == here].any():
+            reader.note("visual geometry of a body is not imported", given, "geom")
+            continue
+        found = _surface(reader, g)
+        if not found:
+            continue
+        is_own = ("geom", given) not in reader.prepared.unnamed and given not in reader.bodies
+        stem = given if given in reader.bodies else reader.bodies[here]
+        name = reader.document.name(
+            "things",
+            given if is_own else "",
+            line=reader.line(given, "geom"),
+            kind="geom" if is_own else f"{stem[:50]}_geom",
+        )
+        kind = found.pop("type")
+        parent = {} if here == 0 else {"parent": reader.bodies[here]}
+        reader.document.add("surfaces", name, {"type": kind, **parent, **found}, reader.line(given, "geom"))
+        if collides[g]:
+            names[g] = name
+    _add_contacts(reader, names)
+
+
+def _surface(reader: Reader, g: int) -> dict[str, Any]:
+    """The keys of the surface of a geom; empty, with a note, if there is none."""
+    model, given = reader.model, reader.model.name("geom", g)
+    kind, size = model.geom_type[g], model.geom_size[g]
+    place = placement(model.geom_pos[g], quaternion_rotation(model.geom_quat[g]))
+    if kind == PLANE:
+        return {"type": "plane", **place}
+    if kind == SPHERE:
+        return {"type": "sphere", **placement(model.geom_pos[g], None), "radius": number(size[0])}
+    if kind in (CAPSULE, CYLINDER):
+        form = "capsule" if kind == CAPSULE else "cylinder"
+        return {"type": form, **place, "radius": number(size[0]), "length": number(2 * size[1])}
+    if kind == BOX:
+        return {"type": "box", **place, "size": vector(2 * size)}
+    if kind == MESH:
+        return _mesh(reader, g)
+    if kind == ELLIPSOID:
+        message = f"an ellipsoid is imported as a convex solid of {len(_ball())} points, within 1 % of its radii"
+        reader.note(message, given, "geom")
+        return {"type": "convex", **place, "points": [vector(point) for point in _ball() * size]}
+    if kind == HFIELD:
+        return _height_field(reader, g)
+    reader.note("a geom of this shape is not imported: there is no such surface", given, "geom")
+    return {}
+
+
+def _height_field(reader: Reader, g: int) -> dict[str, Any]:
+    """The keys of a height field over a rectangle, without the block that MuJoCo adds below it."""
+    model, given = reader.model, reader.model.name("geom", g)
+    h = int(model.geom_dataid[g])
+    rows, columns, first = (int(x[h]) for x in (model.hfield_nrow, model.hfield_ncol, model.hfield_adr))
+    if 2 * rows * columns > limits().triangles:
+        reader.note(f"a height field is not imported: it has too many heights ({rows * columns})", given, "geom")
+        return {}
+    half_x, half_y, top, _ = (float(x) for x in model.hfield_size[h])
+    heights = top * np.asarray(model.hfield_data[first : first + rows * columns], dtype=float).reshape(rows, columns)
+    place = placement(model.geom_pos[g], quaternion_rotation(model.geom_quat[g]))
+    size = vector([2 * half_x, 2 * half_y])
+    # heights are stored in single precision
+    return {
+        "type": "height_field",
+        **place,
+        "size": size,
+        "heights": [[float(f"{x:.7g}") for x in row] for row in heights],
+    }
+
+
+@lru_cache(maxsize=1)
+def _ball() -> np.ndarray:
+    """Points near the unit sphere (n x 3): the corners of an icosahedron, subdivided twice, scaled so that the polyhedron
+    deviates equally to the outside and the inside of the sphere."""
+    golden = (1 + math.sqrt(5)) / 2
+    corners = [(0.0, a, b * golden) for a in (-1, 1) for b in (-1, 1)]
+    points = np.array([np.roll(corner, k) for corner in corners for k in range(3)]) / math.hypot(1, golden)
+    for _ in range(2):
+        faces = scipy.spatial.ConvexHull(points).simplices
+        edges = np.unique(np.sort(np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])), axis=0)
+        middles = points[edges].sum(axis=1)
+        points = np.concatenate([points, middles / np.linalg.norm(middles, axis=1)[:, None]])
+    nearest = -scipy.spatial.ConvexHull(points).equations[:, 3].max()
+    return np.asarray(2 / (1 + nearest) * points)
+
+
+def _mesh(reader: Reader, g: int) -> dict[str, Any]:
+    """The convex hull of a mesh, which is also what collides in MuJoCo. MuJoCo moves meshes to principal axes; a file is placed in
+    its own axes."""
+    model, given = reader.model, reader.model.name("geom", g)
+    m = int(model.geom_dataid[g])
+    if model.mesh_facenum[m] == 0:
+        reader.note("a mesh without faces is not imported", given, "geom")
+        return {}
+    first = model.mesh_vertadr[m]
+    points = model.mesh_vert[first : first + model.mesh_vertnum[m]].astype(float)
+    try:
+        solid = hull(points)
+    except (scipy.spatial.QhullError, ValueError):
+        reader.note("a mesh is not imported: its points enclose no volume", given, "geom")
+        return {}
+    file, scale = reader.prepared.meshes.get(model.name("mesh", m)), model.mesh_scale[m]
+    if file is None or np.ptp(scale) or scale[0] <= 0:
+        place = placement(model.geom_pos[g], quaternion_rotation(model.geom_quat[g]))
+        return {"type": "convex", **place, "points": [vector(point) for point in solid.points]}
+    R = arrays.quaternion_matrix(model.geom_quat[g]) @ arrays.quaternion_matrix(model.mesh_quat[m]).T
+    turn = arrays.quaternion_product(model.geom_quat[g], arrays.quaternion_conjugate(model.mesh_quat[m]))
+    place = placement(model.geom_pos[g] - R @ model.mesh_pos[m], quaternion_rotation(turn))
+    return {"type": "convex", **place, "file": file, **({"scale": number(scale[0])} if scale[0] != 1 else {})}
+
+
+def _add_contacts(reader: Reader, names: dict[int, str]) -> None:
+    """Add contacts of moving with static geometry: one for each friction and each set of partners."""
+    model = reader.model
+    moves = model.body_weldid[model.geom_bodyid] != 0
+    partners: dict[tuple[int, float], list[str]] = {}
+    meetings, own = _meetings(reader, names, moves)
+    for (mover, ground), friction in meetings.items():
+        partners.setdefault((mover, friction), []).append(names[ground])
+    groups: dict[tuple[float, tuple[str, ...]], list[str]] = {}
+    for (mover, friction), others in partners.items():
+        groups.setdefault((friction, tuple(others)), []).append(names[mover])
+    for (friction, still), movers in groups.items():
+        name = reader.document.name("contacts", "", kind="ground")
+        entry = {"between": [movers, [*still]], "friction": number(friction)}
+        reader.document.add("contacts", name, entry, None)
+    if own:
+        message = "contacts between moving bodies are not imported"
+        reader.document.note(message, "write `contacts: {own: {between: all}}` for them")
+    _note_forces(reader, names)
+
+
+def _meetings(reader: Reader, names: dict[int, str], moves: np.ndarray) -> tuple[dict[tuple[int, int], float], bool]:
+    """Friction of each pair of a moving and a static geom that may touch, and whether two moving geoms may touch.
+
+    Pairs result from the bits of geoms, without excluded ones, and from the list of pairs.
+    """
+    model, found, own = reader.model, dict[tuple[int, int], float](), False
+    if not model.nmeeting:
+        return found, own
+    every = np.array([*names], dtype=int)
+    types, bits, bodies = (
+        key[every].astype(int) for key in (model.geom_contype, model.geom_conaffinity, model.geom_bodyid)
+    )
+    moving = moves[every]
+    for k in np.flatnonzero(moving):
+        a = every[k]
+        signature = (np.minimum(bodies[k], bodies) << 16) + np.maximum(bodies[k], bodies)
+        meets = ((types[k] & bits) | (types & bits[k])) != 0
+        meets &= (bodies != bodies[k]) & ~np.isin(signature, model.exclude_signature)
+        own = own or bool((meets & moving).any())
+        found |= {(int(a), int(b)): _friction(model, int(a), int(b)) for b in every[meets & ~moving]}
+    for pair in range(model.npair):
+        ends = (int(model.pair_geom1[pair]), int(model.pair_geom2[pair]))
+        first, second = sorted(ends, key=lambda g: not moves[g])
+        if first in names and second in names and moves[first]:
+            own = own or bool(moves[second])
+            if not moves[second]:
+                found[first, second] = float(model.pair_friction[pair][0]) if model.pair_dim[pair] > 1 else 0.0
+    return found, own
+
+
+def _friction(model: CompiledMjcf, a: int, b: int) -> float:
+    """Friction of two geoms: that of the geom with the higher priority, otherwise the larger; zero in frictionless contacts."""
+    chosen = [g for g in (a, b) if model.geom_priority[g] == max(model.geom_priority[a], model.geom_priority[b])]
+    if max(int(model.geom_condim[g]) for g in chosen) == 1:
+        return 0.0
+    return max(float(model.geom_friction[g][0]) for g in chosen)
+
+
+def _note_forces(reader: Reader, names: dict[int, str]) -> None:
+    """Record notes on forces between surfaces that are not imported."""
+    model = reader.model
+    for g in names:
+        given = model.name("geom", g)
+        if model.geom_margin[g] or model.geom_gap[g]:
+            reader.note("margin and gap of a geom are not imported", given, "geom")
+        if model.largest("geom_adhesion", g) or model.largest("geom_surfacevel", g):
+            reader.note("adhesion and velocity of a surface are not imported", given, "geom")

@@ -6,13 +6,14 @@ are unambiguous.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from pliant.foreign.document import (
-    LARGEST,
+    ROUNDING,
     Document,
     angle,
     axis,
@@ -25,17 +26,27 @@ from pliant.foreign.document import (
 )
 from pliant.foreign.markup import Element, read_markup
 from pliant.foreign.surfaces import mesh_surface
-from pliant.foreign.trees import check_tree
 from pliant.language.message_text import describe, suggestion
 from pliant.language.source import ImportedFile, Source
 
+
+@dataclass(frozen=True)
+class UrdfStops:
+    """Numbers that URDF does not state, or that stand for nothing."""
+
+    angle_depth: float = 0.02
+    """Depth beyond the end of a range at which the torque of a stop is equal to the effort limit of the joint [rad]."""
+    length_depth: float = 2e-3
+    """The same for a length and its force [m]."""
+    point_mass: float = 1e-14
+    """Inertia per mass below which a link is a point mass [m^2]: round-off of zero."""
+    endless: float = 1e6
+    """Ends of ranges that mean no limit [rad or m]."""
+
+
+STOPS = UrdfStops()
+
 WORLD = "world"
-ANGLE_DEPTH, LENGTH_DEPTH = 0.02, 2e-3
-"""Depths beyond the ends of a range at which the force of a stop is equal to the effort limit of the joint [rad, m]."""
-NEGLIGIBLE = 1e-14
-"""Inertia per mass below which a link is a point mass [m^2]: round-off of zero."""
-ENDLESS = 1e6
-"""Ends of ranges that mean no limit [rad or m]."""
 KNOWN = {
     "robot": ("link", "joint", "transmission", "material", "gazebo", "ros2_control"),
     "link": ("inertial", "visual", "collision"),
@@ -100,13 +111,13 @@ class _Reader:
         text = element.get(name) if element is not None else ""
         if not text and otherwise is not None:
             return otherwise
-        found = read_number(text)
-        if found is None:
+        number = read_number(text)
+        if number is None:
             line, tag = (element.line, element.tag) if element is not None else (None, "")
-            what = f"{describe(text)} is not a finite number up to {LARGEST:g}" if text else "it is missing"
+            what = f"{describe(text)} is not a finite number up to {ROUNDING.largest:g}" if text else "it is missing"
             self.document.fault(f"`{name}` of <{tag}>: {what}", _hint(text), line=line)
             return 1.0
-        return found
+        return number
 
     def vector(self, element: Element | None, name: str, otherwise: tuple[float, ...]) -> np.ndarray:
         """An attribute of several numbers."""
@@ -154,7 +165,7 @@ class _Reader:
         (xx, xy, xz, yy, yz, zz) = (self.number(given, f"i{k}", 0.0) for k in ("xx", "xy", "xz", "yy", "yz", "zz"))
         matrix = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
         center, rpy = self.origin(element)
-        if np.abs(matrix).max() < NEGLIGIBLE * abs(mass):
+        if np.abs(matrix).max() < STOPS.point_mass * abs(mass):
             matrix = np.zeros((3, 3))
         if not (mass or matrix.any()):
             return {}
@@ -261,11 +272,11 @@ class _Reader:
     def coordinate(self, joint: Element, name: str, *, is_angle: bool, driven: bool) -> dict[str, Any]:
         """The keys of the coordinate of a joint."""
         limit, dynamics, mimic = joint.first("limit"), joint.first("dynamics"), joint.first("mimic")
-        found: dict[str, Any] = {}
+        coordinate: dict[str, Any] = {}
         if mimic is not None:
-            found["equal_to"] = self.tie(mimic, is_angle=is_angle)
+            coordinate["equal_to"] = self.tie(mimic, is_angle=is_angle)
         elif joint.get("type") != "continuous" and limit is not None:
-            found |= self.limits(joint, limit, is_angle=is_angle)
+            coordinate |= self.limits(joint, limit, is_angle=is_angle)
         if mimic is not None and (limit is not None and (limit.get("lower") or limit.get("upper"))):
             self.note("the range of a mimic joint is not imported", joint, "limit")
         for key, field_name in (("damping", "damper"), ("friction", "friction")):
@@ -275,11 +286,11 @@ class _Reader:
                     f"the {key} of a joint cannot be negative", line=dynamics.line if dynamics else None
                 )
             if value:
-                found[field_name] = number(value)
+                coordinate[field_name] = number(value)
         if limit is not None and self.number(limit, "velocity", 0.0):
             self.note("the velocity limit of a joint has no counterpart", joint, "limit")
         if driven and mimic is None:
-            found["input"] = f"={self.input(joint, name, limit, is_angle=is_angle)}"
+            coordinate["input"] = f"={self.input(joint, name, limit, is_angle=is_angle)}"
         elif mimic is None:
             self.document.note(
                 "a joint without an effort limit has no input",
@@ -287,7 +298,7 @@ class _Reader:
                 line=joint.line,
                 path=f"joint {joint.get('name')}",
             )
-        return found
+        return coordinate
 
     def input(self, joint: Element, name: str, limit: Element | None, *, is_angle: bool) -> str:
         """Add the input that drives a joint, within its effort limit, and return its name."""
@@ -310,10 +321,10 @@ class _Reader:
                 self.document.note(message, line=limit.line, path=path)
             return {}
         effort, shown = self.number(limit, "effort", 0.0), angle if is_angle else number
-        ends = {key: shown(x) for key, x in (("minimum", low), ("maximum", high)) if abs(x) < ENDLESS}
+        ends = {key: shown(x) for key, x in (("minimum", low), ("maximum", high)) if abs(x) < STOPS.endless}
         if not ends:
             return {}
-        stiffness = effort / (ANGLE_DEPTH if is_angle else LENGTH_DEPTH)
+        stiffness = effort / (STOPS.angle_depth if is_angle else STOPS.length_depth)
         if stiffness <= 0:
             message = "the range of a joint without an effort limit has no stops"
             self.document.note(message, "give `limits` a stiffness", line=limit.line, path=path)
@@ -389,3 +400,79 @@ def _rotation(rpy: np.ndarray) -> np.ndarray:
 
 def _symmetric(matrix: np.ndarray) -> np.ndarray:
     return np.asarray((matrix + matrix.T) / 2)
+
+
+TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar", "spherical")
+
+
+def check_tree(document: Document, links: Sequence[Element], joints: Sequence[Element]) -> Element | None:
+    """The root link; faults are recorded in the document."""
+    known = {link.get("name"): link for link in links}
+    _check_names(document, links)
+    _check_names(document, joints)
+    children: dict[str, list[str]] = {}
+    held: dict[str, Element] = {}
+    for joint in joints:
+        if joint.get("type") not in TYPES:
+            hint = suggestion(joint.get("type"), TYPES, f"known: {', '.join(TYPES)}")
+            document.fault(f"unknown joint type {describe(joint.get('type'))}", hint, line=joint.line)
+        ends = [_end(document, joint, tag, known) for tag in ("parent", "child")]
+        parent, child = ends
+        if parent is None or child is None:
+            continue
+        if child in held:
+            message = f"the link {describe(child)} is the child of two joints, the first on line {held[child].line}"
+            document.fault(message, "a URDF robot is a tree; close loops in the model instead", line=joint.line)
+            continue
+        held[child] = joint
+        children.setdefault(parent, []).append(child)
+    if document.faults:
+        return None
+    return _root(document, known, held, children)
+
+
+def _check_names(document: Document, elements: Sequence[Element]) -> None:
+    first: dict[str, int] = {}
+    for element in elements:
+        name = element.get("name")
+        if not name:
+            document.fault(f"a <{element.tag}> has no name", line=element.line)
+        elif name in first:
+            message = f"there are two {element.tag}s {describe(name)}, the first on line {first[name]}"
+            document.fault(message, "rename one of them", line=element.line)
+        first.setdefault(name, element.line)
+
+
+def _end(document: Document, joint: Element, tag: str, known: dict[str, Element]) -> str | None:
+    """The name of the link at one end of a joint; None, with a fault, if there is none."""
+    element = joint.first(tag)
+    name = element.get("link") if element is not None else ""
+    if name in known:
+        return name
+    message = (
+        f"the joint {describe(joint.get('name'))} has no <{tag}>" if not name else f"there is no link {describe(name)}"
+    )
+    document.fault(message, suggestion(name, known), line=element.line if element is not None else joint.line)
+    return None
+
+
+def _root(
+    document: Document, known: dict[str, Element], held: dict[str, Element], children: dict[str, list[str]]
+) -> Element | None:
+    roots = [link for name, link in known.items() if name not in held]
+    if len(roots) > 1:
+        names = ", ".join(describe(link.get("name")) for link in roots[:5]) + (", ..." if len(roots) > 5 else "")
+        message = f"{len(roots)} links are not the child of any joint: {names}"
+        document.fault(message, "a URDF robot has one root; join the others by fixed joints", line=roots[1].line)
+        return None
+    reached, waiting = set[str](), [link.get("name") for link in roots]
+    while waiting:
+        name = waiting.pop()
+        reached.add(name)
+        waiting.extend(children.get(name, ()))
+    around = [name for name in known if name not in reached]
+    if around:
+        message = f"the joints form a loop through {describe(around[0])}"
+        document.fault(message, "a URDF robot is a tree; close loops in the model instead", line=known[around[0]].line)
+        return None
+    return roots[0] if roots else None

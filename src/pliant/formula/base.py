@@ -4,25 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import casadi as ca
+import numpy as np
 
 from pliant.geometry import se3
 from pliant.geometry.se3 import Pose
-from pliant.motion.base import Part
+from pliant.motion.base import CoordinatePart, Vector
+from pliant.motion.fields import Fields
 
-MEETING = 1e-12
-"""Distance below which points of a line count as coincident, relative to their distances from the origin. It is slightly above
-the round-off of their positions, so that the direction of a line changes over distances that coordinates can resolve."""
-AT_ORIGIN = 2e-12
-"""If all points of a line are closer to the origin than this [m], there is no reference size, and `MEETING` is in metres."""
-SHARP = 1e-12
-"""Width of a sharp switch, relative to the compared values."""
-NO_WIDTH = 1e-18
-"""Width of a switch between values that are zero; its square is representable in single precision."""
-SLOW = 1e-6
-"""Rate below which dampers with a power below one are linear [m/s, rad/s]."""
+
+@dataclass(frozen=True)
+class Smoothing:
+    """Distances, widths and rates within which formulas are smooth where they would have kinks."""
+
+    meeting: float = 1e-12
+    """Distance below which points of a line count as coincident, relative to their distances from the origin. It is slightly above
+    the round-off of their positions, so that the direction of a line changes over distances that coordinates can resolve."""
+    at_origin: float = 2e-12
+    """If all points of a line are closer to the origin than this [m], there is no reference size, and `MEETING` is
+    in metres."""
+    sharp: float = 1e-12
+    """Width of a sharp switch, relative to the compared values."""
+    no_width: float = 1e-18
+    """Width of a switch between values that are zero; its square is representable in single precision."""
+    slow: float = 1e-6
+    """Rate below which dampers with a power below one are linear [m/s, rad/s]."""
+
+
+SMOOTHING = Smoothing()
 
 
 @dataclass(frozen=True)
@@ -100,7 +112,7 @@ class CoordinateForce:
     """A force on coordinates, of one motion or of several successive ones: `effect(q, v, constants, signals)`."""
 
     name: str
-    parts: tuple[Part, ...]
+    parts: tuple[CoordinatePart, ...]
     constants: int
     signals: int
     effect: Callable[[Any, Any, Any, Any], Effect]
@@ -112,12 +124,12 @@ def world_jacobian(expression: Any, poses: Sequence[Pose]) -> Any:
     return ca.horzcat(*columns)
 
 
-def meeting_square(*points: Any, share: float = MEETING) -> Any:
+def meeting_square(*points: Any, share: float = SMOOTHING.meeting) -> Any:
     """Term added to squares of distances between points [m^2], so that directions are differentiable where points coincide.
 
     share: the distance below which they count as coincident, relative to their distances from the origin."""
     square = sum(ca.dot(x, x) for x in points)
-    away = ca.fmin(square / AT_ORIGIN**2, 1e4)
+    away = ca.fmin(square / SMOOTHING.at_origin**2, 1e4)
     for _ in range(3):
         away = away * away
     return share**2 * (square + 1 / (1 + away))
@@ -125,7 +137,7 @@ def meeting_square(*points: Any, share: float = MEETING) -> Any:
 
 def switch_width(width: Any, value: Any, rest: Any) -> Any:
     """The width within which a deformation `value - rest` changes sides: the given one, or that of a sharp switch."""
-    return ca.fmax(ca.fmax(width, SHARP * (ca.fabs(value) + ca.fabs(rest))), NO_WIDTH)
+    return ca.fmax(ca.fmax(width, SMOOTHING.sharp * (ca.fabs(value) + ca.fabs(rest))), SMOOTHING.no_width)
 
 
 def one_sided(value: Any, rest: Any, direction: Any, width: Any) -> tuple[Any, Any, Any]:
@@ -154,6 +166,72 @@ def one_sided(value: Any, rest: Any, direction: Any, width: Any) -> tuple[Any, A
 def power_law(rate: Any, coefficient: Any, power: Any) -> Any:
     """`coefficient sign(rate) |rate|^power`, exact for powers of at least one. Powers below one have an infinite slope at zero:
     there |rate| is smoothed within `SLOW`."""
-    square = ca.if_else(power < 1, SLOW**2, NO_WIDTH**2)
+    square = ca.if_else(power < 1, SMOOTHING.slow**2, SMOOTHING.no_width**2)
     magnitude = ca.sqrt(rate * rate + square)
     return coefficient * rate * ca.power(magnitude, power - 1)
+
+
+STOPS = Fields("minimum", "maximum", "stiffness", "dissipation")
+"""Constants of `stops`: the ends of the range [m or rad], stiffness [N/m or N m/rad] and dissipation [s/m or s/rad]."""
+
+
+def pressing(depth: Any, rate: Any, stiffness: Any, dissipation: Any) -> tuple[Any, Any, Any]:
+    """Force, stored energy and dissipated power for a depth and its rate, as in `runtime/contact_law.c` with exponent 1."""
+    depth = ca.fmax(depth, 0.0)
+    spring = stiffness * depth
+    force = spring * ca.fmax(1 + dissipation * rate, 0.0)
+    return force, 0.5 * spring * depth, (force - spring) * rate
+
+
+@cache
+def stops(count: int, *, lower: bool, upper: bool) -> CoordinateForce:
+    """Stops on this number of coordinates, at the lower end of their range, the upper one, or both."""
+
+    def effect(q: Any, v: Any, c: Any, signal: Any) -> Effect:
+        at = STOPS.read(c)
+        forces, energy, dissipation = [], 0.0, 0.0
+        for k in range(count):
+            depths = [(at.minimum - q[k], -1)] * lower + [(q[k] - at.maximum, 1)] * upper
+            depth, side = depths[0]
+            if len(depths) == 2:  # a coordinate is at one end at most, and within the range there is no force
+                side = ca.if_else(at.minimum + at.maximum < 2 * q[k], 1, -1)
+                depth = ca.fmax(depth, depths[1][0])
+            force, stored, lost = pressing(depth, side * v[k], at.stiffness, at.dissipation)
+            forces.append(-side * force)
+            energy, dissipation = energy + stored, dissipation + lost
+        return Effect(ca.vertcat(*forces), energy, dissipation)
+
+    name = f"stops{count}" + ("_lower" if lower else "") + ("_upper" if upper else "")
+    return CoordinateForce(name, (Vector(count),), STOPS.size, 0, effect)
+
+
+POINTS = 8
+"""Number of Gauss points of the integral of a force: exact for stiffnesses that are polynomials up to degree 14."""
+
+
+def gauss(count: int = POINTS) -> tuple[list[float], list[float]]:
+    """Gauss-Legendre points and weights on [0, 1]."""
+    points, weights = np.polynomial.legendre.leggauss(count)
+    return list(0.5 * (points + 1)), list(0.5 * weights)
+
+
+def spring_energy(stiffness: Callable[[Any], Any], rest: Any, value: Any, direction: Any, width: Any) -> Any:
+    """Integral of `stiffness(x) counted(x - rest)` from rest to `value`, with `counted` as in `one_sided`.
+
+    direction: 0 for both sides, +1 the positive one, -1 the negative one; the transition at zero has this `width`.
+    """
+    both, w = direction == 0, switch_width(width, value, rest)
+    side = ca.if_else(both, 1.0, direction)
+    d = side * (value - rest)
+
+    def integral(begin: Any, end: Any, counted: Callable[[Any], Any]) -> Any:
+        total = 0.0
+        for point, weight in zip(*gauss(), strict=True):
+            s = begin + (end - begin) * point
+            total += weight * (end - begin) * stiffness(rest + side * s) * counted(s)
+        return total
+
+    start = ca.if_else(both, 0.0, w)
+    full = integral(start, ca.if_else(both, d, ca.fmax(d, w)), lambda s: s)
+    fading = integral(-w, ca.fmin(ca.fmax(d, -w), w), lambda s: (s + w) ** 2 / (4 * w))
+    return full + ca.if_else(both, 0.0, fading)

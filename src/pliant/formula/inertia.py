@@ -9,11 +9,11 @@ from typing import Any
 import casadi as ca
 
 from pliant.geometry.se3 import Pose
-from pliant.motion.base import Functions, OfParts, Part
+from pliant.motion.base import CoordinatePart, Functions, WithCoordinates
 
 
 @dataclass(frozen=True)
-class Inertia(OfParts):
+class Inertia(WithCoordinates):
     """A type of inertia with the kinetic energy `1/2 W' M W`.
 
     W stacks the body twists of its frames (linear, angular; 6 per frame) and the rates v of its coordinates. The
@@ -40,7 +40,7 @@ class Inertia(OfParts):
 
     name: str
     frames: int
-    parts: tuple[Part, ...]
+    parts: tuple[CoordinatePart, ...]
     constants: int
     mass: Callable[..., Any]
     through: Callable[[Any], Any] | None = None

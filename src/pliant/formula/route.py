@@ -23,14 +23,21 @@ import casadi as ca
 
 from pliant.formula.base import Effect, meeting_square
 
-# The direction of the turn is undefined for a straight line: turns are smoothed within this angle [rad].
-SMALLEST_TURN = 1e-4
+
+@dataclass(frozen=True)
+class RouteSmoothing:
+    """Lengths and angles within which lines are smooth where they would have kinks."""
+
+    turn: float = 1e-4
+    """The direction of the turn is undefined for a straight line: turns are smoothed within this angle [rad]."""
+    meeting: float = 1e-7
+    """Eyelets of two parts often lie at one point and are held there by a constraint, up to its error. A span
+    between them has a stiffness of its tension over its length. This length, relative to the distances of all
+    points from the origin, is far above errors of constraints; parameters that move the parts apart act smoothly
+    within it. It lengthens spans of 0.001 by less than 1e-8."""
 
 
-# Eyelets of two parts often lie at one point and are held there by a constraint, up to its error. A span between them has a
-# stiffness of its tension over its length. This length, relative to the distances of all points from the origin, is far above
-# errors of constraints; parameters that move the parts apart act smoothly within it. It lengthens spans of 0.001 by less than 1e-8.
-MEETING = 1e-7
+ROUTE = RouteSmoothing()
 
 
 @dataclass(frozen=True)
@@ -78,7 +85,7 @@ class Spans:
 def measure(points: Sequence[Any], velocities: Sequence[Any]) -> Spans:
     """The spans of a line through world points with these velocities."""
     lengths, rates, directions = [], [], []
-    least = meeting_square(*points, share=MEETING)
+    least = meeting_square(*points, share=ROUTE.meeting)
     for i in range(len(points) - 1):
         d = points[i + 1] - points[i]
         lengths.append(ca.sqrt(ca.dot(d, d) + least))
@@ -121,7 +128,7 @@ def slide(spans: Spans, constants: Any, elongation_rate: Any | None) -> RouteFri
     for i, speed in enumerate(speeds):
         a, b = spans.directions[i], spans.directions[i + 1]
         aside = ca.cross(a, b)
-        turn = ca.atan2(ca.sqrt(ca.dot(aside, aside) + SMALLEST_TURN**2), ca.dot(a, b)) - math.atan2(SMALLEST_TURN, 1)
+        turn = ca.atan2(ca.sqrt(ca.dot(aside, aside) + ROUTE.turn**2), ca.dot(a, b)) - math.atan2(ROUTE.turn, 1)
         way = ca.tanh((speed + constants[2]) / constants[1])
         shares.append(shares[-1] * ca.exp(-constants[0] * turn * way))
         lost += (shares[-2] - shares[-1]) * speed

@@ -9,5 +9,5 @@ Conventions of the entire package:
 * an increment of a rotation acts on the body side: `R -> R exp(hat(phi))`.
 
 Functions of `so3` and `se3` take and return CasADi matrices (`SX`, `MX` or `DM`), so the same formula serves generated code,
-symbolic expressions and plain numbers; `quaternion` works on NumPy arrays of many rotations.
+symbolic expressions and plain numbers; those of `arrays` work on NumPy arrays of many rotations and motions.
 """

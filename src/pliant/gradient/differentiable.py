@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import threading
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -16,14 +20,11 @@ from pliant.equations.core import check_names
 from pliant.equations.equations import Equations
 from pliant.equations.outputs import output_function, output_names
 from pliant.equations.state import rate_name
-from pliant.gradient.controlled import smooth_controllers
 from pliant.gradient.equilibrium import EquilibriumCotangents
-from pliant.gradient.jax_function import jax_function
-from pliant.gradient.linearization import EVENT_SHARE, Linearization
-from pliant.gradient.motion import MotionCotangents, RecordedMotion, recorded_motion, refuse
+from pliant.gradient.linearization import TOLERANCES, Linearization
+from pliant.gradient.motion import MotionCotangents, RecordedMotion, recorded_motion, refuse, smooth_controllers
 from pliant.gradient.outputs import output_cotangents, refuse_others
 from pliant.gradient.parameter_derivatives import SHARE, ParameterTangents, refuse_moving_switches
-from pliant.gradient.torch_function import torch_function
 from pliant.language.arguments import ArgumentError, choice, mapping, name_tuple, need_equations
 from pliant.language.message_text import describe, suggestion
 from pliant.model.inputs import HELD
@@ -178,7 +179,7 @@ class Differentiable:
             self, values, self._of_motion(motion.run),
             None if motion.is_remembered else lambda given: self._motion_pullback(motion, given),
             lambda moved: self._of_motion(motion.moved(**self._motion_at(moved))),
-            EVENT_SHARE if motion.has_events else SHARE,
+            TOLERANCES.event_share if motion.has_events else SHARE,
         )  # fmt: skip
 
     def _motion_at(self, values: Arrays) -> dict[str, Any]:
@@ -250,11 +251,11 @@ class Differentiable:
     def _controllers(self, values: Arrays, parameters: Mapping[str, float]) -> list[SmoothController]:
         """New controllers of the motion for these parameters, with these values of gains: runs do not share them."""
         acting = acting_controllers(self.options.get("controllers"), self.eqs, parameters)
-        found = []
+        controllers = []
         for c in smooth_controllers(acting):
             names = {name: f"{c.name}.{name}" for name in c.gain_values}
-            found.append(c.with_gains({name: values[own] for name, own in names.items() if own in values}))
-        return found
+            controllers.append(c.with_gains({name: values[own] for name, own in names.items() if own in values}))
+        return controllers
 
     def _refuse_inputs_that_controllers_read(self) -> None:
         """Reject derivatives that would have to pass through commands: of inputs over time, and of starts on the path of a
@@ -276,18 +277,18 @@ class Differentiable:
     @cached_property
     def _grids(self) -> dict[str, tuple[np.ndarray, str]]:
         """Times and interpolation of inputs over time."""
-        found = {}
+        grids = {}
         for name, value in mapping("inputs", self.options.get("inputs")).items():
             if name not in self._inputs:
                 continue
             if isinstance(value, tuple | list):
                 usual = "cubic" if name in self.eqs.model.smooth_inputs else "linear"
-                found[name] = np.array(value[0], dtype=float), value[2] if len(value) > 2 else usual
+                grids[name] = np.array(value[0], dtype=float), value[2] if len(value) > 2 else usual
             elif callable(value) or isinstance(value, str):
                 raise ArgumentError(
                     f"the input '{name}' has no values to differentiate by", "give it as a number or as (times, values)"
                 )
-        return found
+        return grids
 
     def _complete(self, values: Mapping[str, Any] | None) -> Arrays:
         given = mapping("values", values)
@@ -403,3 +404,163 @@ def _by_values(found: MotionCotangents, index: int, times: np.ndarray, interpola
         return out
     units = np.eye(len(times))
     return np.array([np.sum(by_poly * interpolated(times, unit, interpolation).poly) for unit in units])
+
+
+KEPT = 2
+"""Maximum number of recorded motions between a call and its gradient, per core; each may use as much memory as one record."""
+
+
+def jax_function(f: Differentiable) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """`Differentiable.to_jax`."""
+    try:
+        import jax
+    except ImportError as reason:
+        raise ModuleNotFoundError("jax is not installed: pip install 'pliant[jax]'", name="jax") from reason
+    cases = _Cases(f)
+
+    def number_type() -> Any:
+        """float64, or float32 unless `jax_enable_x64` is set."""
+        return jax.dtypes.canonicalize_dtype(np.float64)
+
+    def results(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Any]:
+        return {name: jax.ShapeDtypeStruct(shape, number_type()) for name, shape in shapes.items()}
+
+    def given_shapes() -> dict[str, tuple[int, ...]]:
+        return {name: x.shape for name, x in f.initial.items()}
+
+    @jax.custom_vjp
+    def call(values: dict[str, Any]) -> Any:
+        return jax.pure_callback(cases.outputs, results(f.shapes), values, vmap_method="broadcast_all")
+
+    def forward(values: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        return jax.pure_callback(cases.recorded, results(f.shapes), values, vmap_method="broadcast_all"), values
+
+    def backward(values: dict[str, Any], given: dict[str, Any]) -> tuple[Any]:
+        shapes = results(given_shapes())
+        return (jax.pure_callback(cases.cotangents, shapes, values, given, vmap_method="broadcast_all"),)
+
+    call.defvjp(forward, backward)
+
+    def function(values: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Outputs by name at these values by name; omitted arguments have their initial values."""
+        given = dict(values or {})
+        f.check_argument_names(given)
+        full = {name: jax.numpy.asarray(given.get(name, x), number_type()) for name, x in f.initial.items()}
+        for name, shape in given_shapes().items():
+            if full[name].shape != shape:
+                raise ArgumentError(f"'{name}' has shape {full[name].shape}; it must be {shape}")
+        function: dict[str, Any] = call(full)
+        return function
+
+    return function
+
+
+class _Cases:
+    """One case or a batch, in one thread per core: arrays by name with leading batch axes."""
+
+    def __init__(self, f: Differentiable) -> None:
+        self._f = f
+        self._cores = os.cpu_count() or 1
+        self._kept: OrderedDict[bytes, Pullback] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def outputs(self, values: Mapping[str, Any]) -> Arrays:
+        return self._over_cases(self._f, self._f.shapes, values)
+
+    def recorded(self, values: Mapping[str, Any]) -> Arrays:
+        return self._over_cases(self._record, self._f.shapes, values)
+
+    def cotangents(self, values: Mapping[str, Any], given: Mapping[str, Any]) -> Arrays:
+        shapes = {name: x.shape for name, x in self._f.initial.items()}
+        return self._over_cases(self._pull_back, shapes, values, given)
+
+    def _over_cases(
+        self, function: Callable[..., Arrays], shapes: Mapping[str, tuple[int, ...]], *given: Mapping[str, Any]
+    ) -> Arrays:
+        own = {name: x.ndim for name, x in self._f.initial.items()} | {n: len(s) for n, s in self._f.shapes.items()}
+        arrays = [{name: np.asarray(x) for name, x in one.items()} for one in given]
+        name, first = next(iter(arrays[0].items()))
+        lead = first.shape[: first.ndim - own[name]]
+        number_type = first.dtype
+        cases = [
+            [{n: x[at].astype(float) for n, x in one.items()} for one in arrays] for at in np.ndindex(*lead)
+        ]  # fmt: skip
+        if len(cases) == 1:
+            found = [function(*cases[0])]
+        else:
+            with ThreadPoolExecutor(min(self._cores, max(len(cases), 1))) as pool:
+                found = list(pool.map(lambda case: function(*case), cases))
+        return {
+            n: np.array([one[n] for one in found], dtype=number_type).reshape(lead + tuple(shape))
+            for n, shape in shapes.items()
+        }
+
+    def _record(self, values: Arrays) -> Arrays:
+        found, pullback = self._f.vjp(values)
+        self._keep(values, pullback)
+        return found
+
+    def _pull_back(self, values: Arrays, given: Arrays) -> Arrays:
+        with self._lock:
+            pullback = self._kept.pop(_key(values), None)  # used by one thread at a time
+        if pullback is None:
+            pullback = self._f.vjp(values)[1]
+        found = pullback(given)
+        self._keep(values, pullback)
+        return found
+
+    def _keep(self, values: Arrays, pullback: Pullback) -> None:
+        with self._lock:
+            self._kept[_key(values)] = pullback
+            while len(self._kept) > KEPT * self._cores:
+                self._kept.popitem(last=False)
+
+
+def _key(values: Arrays) -> bytes:
+    return b"".join(np.ascontiguousarray(values[name]).tobytes() for name in sorted(values))
+
+
+def torch_function(f: Differentiable) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """`Differentiable.to_torch`."""
+    try:
+        import torch
+        from torch.autograd.function import once_differentiable
+    except ImportError as reason:
+        raise ModuleNotFoundError("torch is not installed: pip install 'pliant[torch]'", name="torch") from reason
+
+    def as_array(x: Any) -> np.ndarray:
+        return np.asarray(x.detach().cpu().numpy(), dtype=float)
+
+    class Function(torch.autograd.Function):
+        """Outputs, in the order of `f.of`, of given tensors by name."""
+
+        @staticmethod
+        def forward(ctx: Any, names: tuple[str, ...], *given: Any) -> Any:
+            values = {name: as_array(x) for name, x in zip(names, given, strict=True)}
+            kind = reduce(torch.promote_types, [x.dtype for x in given])
+            device = given[0].device
+            if any(ctx.needs_input_grad[1:]):
+                found, ctx.pullback = f.vjp(values)
+            else:
+                found = f(values)
+            ctx.names, ctx.like = names, [(x.dtype, x.device) for x in given]
+            return tuple(torch.as_tensor(np.array(found[name]), dtype=kind, device=device) for name in f.of)
+
+        @staticmethod
+        @once_differentiable
+        def backward(ctx: Any, *cotangents: Any) -> Any:
+            found = ctx.pullback({name: as_array(x) for name, x in zip(f.of, cotangents, strict=True)})
+            given = zip(ctx.names, ctx.like, strict=True)
+            return None, *(torch.as_tensor(found[n], dtype=kind, device=device) for n, (kind, device) in given)
+
+    def function(values: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Outputs by name at these values by name; omitted arguments have their initial values."""
+        f.check_argument_names(values or {})
+        given = {name: torch.as_tensor(x) for name, x in (values or {}).items()}
+        given = {n: x if x.is_floating_point() else x.to(torch.float64) for n, x in given.items()}
+        if not given:
+            return {name: torch.as_tensor(np.array(x)) for name, x in f().items()}
+        found = Function.apply(tuple(given), *given.values())
+        return dict(zip(f.of, found, strict=True))
+
+    return function

@@ -42,13 +42,13 @@ class EquilibriumAdjoint:
         K, J, units = self.at.stiffness, self.at.jacobian[self.active], scipy.sparse.diags(self._sizes)
         matrix = units @ (scipy.sparse.bmat([[K, -J.T], [J, None]]) if J.shape[0] else K) @ units
         try:
-            found = scipy.sparse.linalg.splu(matrix.tocsc())
+            factors = scipy.sparse.linalg.splu(matrix.tocsc())
         except RuntimeError:  # SuperLU: exactly singular
             self._refuse_neutral(matrix)
         # pivots of a pose without stiffness along a combination of coordinates are a thousand times round-off and more
-        if _least_singular_value(found.solve, matrix.shape[0]) <= NEUTRAL * scipy.sparse.linalg.norm(matrix, np.inf):
+        if _least_singular_value(factors.solve, matrix.shape[0]) <= NEUTRAL * scipy.sparse.linalg.norm(matrix, np.inf):
             self._refuse_neutral(matrix)
-        return found
+        return factors
 
     def _refuse_neutral(self, matrix: Any) -> NoReturn:
         where = ""

@@ -14,18 +14,26 @@ from pliant.equations.differences import OFFSETS, WEIGHTS, checked_difference
 from pliant.gradient.parameter_derivatives import SHARE
 from pliant.language.arguments import ArgumentError, mapping
 
-KINKED = 1e-2
-"""Of what the outputs change by, the share that may change with a kink."""
-KINKED_MOTION = 1e-3
-"""Of what all outputs change by over a step, the misfit from which shorter steps are tried: simulations are accurate to less than
-functions of the equations are."""
-EVENT_SHARE = 1e-5
-"""Relative change of values for differences of motions with events: events must stay within their steps."""
-TINY = 1e-12
-"""Changes of outputs that are round-off [SI units]."""
-
 if TYPE_CHECKING:
     from pliant.gradient.differentiable import Arrays, Differentiable
+
+
+@dataclass(frozen=True)
+class KinkTolerances:
+    """Numbers that tell kinks of an output from its curvature."""
+
+    kinked: float = 1e-2
+    """Of what the outputs change by, the share that may change with a kink."""
+    kinked_motion: float = 1e-3
+    """Of what all outputs change by over a step, the misfit from which shorter steps are tried: simulations are accurate to less
+    than functions of the equations are."""
+    event_share: float = 1e-5
+    """Relative change of values for differences of motions with events: events must stay within their steps."""
+    tiny: float = 1e-12
+    """Changes of outputs that are round-off [SI units]."""
+
+
+TOLERANCES = KinkTolerances()
 
 
 @dataclass(frozen=True)
@@ -92,7 +100,7 @@ class Linearization:
             values = {n: x + offset * along[n] for n, x in self.values.items()}
             return _flat(self._moved(values) if offset else self._again, names)
 
-        found, fits = checked_difference(moved, step, KINKED_MOTION)
+        found, fits = checked_difference(moved, step, TOLERANCES.kinked_motion)
         return _named(found, self.outputs) if fits else self._by_rows(along)
 
     @cached_property
@@ -121,7 +129,7 @@ class Linearization:
             size = float(np.max(np.abs(up - down), initial=0.0))
             bent = float(np.max(np.abs(4 * (up + down) - (far_up + far_down)), initial=0.0))
             uneven = float(np.max(np.abs(2 * (up - down) - (far_up - far_down)), initial=0.0))
-            if max(bent, uneven) > KINKED * size + TINY:
+            if max(bent, uneven) > TOLERANCES.kinked * size + TOLERANCES.tiny:
                 raise ArgumentError(
                     f"the output '{name}' is not differentiable at these values: an arbitrarily small change makes contacts open,"
                     " close, stick or slip, or decides whether an event occurs",

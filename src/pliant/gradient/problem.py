@@ -2,18 +2,163 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
 from pliant.equations.equations import Equations
+from pliant.equations.outputs import output_function, output_names
 from pliant.gradient.differentiable import Analysis, Differentiable, differentiable
-from pliant.gradient.quantity import Condition, Quantity
+from pliant.language.arguments import ArgumentError
+from pliant.language.evaluate import evaluate
+from pliant.language.syntax import Binary, ExpressionError, Node, parse, symbols, to_text
+from pliant.output.base import component
+from pliant.output.expression import ExpressionOutput
 from pliant.solve.motion.simulate import simulate
 from pliant.solve.statics.equilibrium import equilibrium
+
+EXAMPLE = 'write it as in model files: "(tip.x - 20 cm)^2 + (tip.z + 30 cm)^2"'
+LIMITS = {"<=": 1.0, "<": 1.0, ">=": -1.0, ">": -1.0, "==": 0.0}
+"""Operators of conditions, and the sign of the expression that must not be positive."""
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """An expression of outputs, their components (`tip.x`, `tip.norm`) and parameters.
+
+    varied: parameters and inputs with respect to which it is differentiated.
+    """
+
+    eqs: Equations
+    node: Node
+    varied: tuple[str, ...]
+
+    @cached_property
+    def outputs(self) -> tuple[str, ...]:
+        """The outputs that it depends on."""
+        known = self.eqs.model.spec.outputs
+        return tuple(sorted({name.partition(".")[0] for name in symbols(self.node)} & known.keys()))
+
+    def value(self, values: Mapping[str, float], outputs: Mapping[str, np.ndarray]) -> np.ndarray:
+        """Values at each time. values: of the variables. outputs: times x components by name."""
+        return self._evaluated(values, outputs)[0].ravel()
+
+    def derivatives(
+        self, values: Mapping[str, float], outputs: Mapping[str, np.ndarray]
+    ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        """Derivatives at each time with respect to variables that occur in the text (times x varied), and to the outputs."""
+        _, by_varied, *by_outputs = self._evaluated(values, outputs)
+        return by_varied, dict(zip(self.outputs, by_outputs, strict=True))
+
+    def _evaluated(self, values: Mapping[str, float], outputs: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+        given = [np.reshape(outputs[name], (-1, self._size(name))) for name in self.outputs]
+        times = len(given[0]) if given else 1
+        x = np.array([values[name] for name in self.varied])
+        rows = [
+            [np.asarray(y, dtype=float).ravel() for y in self._function(x, *(g[t] for g in given))]
+            for t in range(times)
+        ]
+        return [np.array(column) for column in zip(*rows, strict=True)]
+
+    def _size(self, output: str) -> int:
+        model = self.eqs.model
+        return int(output_function(model).size1_out(output_names(model).index(output)))
+
+    @cached_property
+    def _function(self) -> ca.Function:
+        robot = self.eqs.model.spec
+        x = ca.SX.sym("x", len(self.varied))
+        vectors = {name: ca.SX.sym("output", self._size(name)) for name in self.outputs}
+        given = {**self.eqs.parameters, **dict(zip(self.varied, ca.vertsplit(x), strict=True))}
+        environment = self.eqs.model.environment
+        allowed = {*environment.independent, *environment.inputs}
+        values = dict(environment.with_values({n: v for n, v in given.items() if n in allowed}).values)
+        for symbol in symbols(self.node):
+            output, _, part = symbol.partition(".")
+            if output in vectors:
+                values[symbol] = _part(vectors[output], part, robot.outputs[output].components(robot), symbol)
+        try:
+            found = ca.SX(evaluate(self.node, values))
+        except ExpressionError as reason:
+            raise ArgumentError(f"'{_text(self.node)}': {reason}", reason.hint or EXAMPLE) from None
+        if found.numel() != 1:
+            raise ArgumentError(
+                f"'{_text(self.node)}' is a vector, not a number", "name a component (tip.x) or its length (tip.norm)"
+            )
+        inputs = [x, *vectors.values()]
+        return ca.Function("quantity", inputs, [found, *(ca.densify(ca.jacobian(found, y)) for y in inputs)])
+
+
+def _part(vector: ca.SX, part: str, labels: Sequence[str], symbol: str) -> ca.SX:
+    if not part or part == "norm":
+        return component(vector, part or None)
+    if part not in labels:
+        raise ArgumentError(f"there is no '{symbol}'", f"components are {', '.join([*labels, 'norm'])}")
+    return vector[list(labels).index(part)]
+
+
+def quantity(eqs: Equations, text: str, varied: tuple[str, ...]) -> Quantity:
+    """Parse a text. Raises ArgumentError if it is invalid, or if units do not match."""
+    return Quantity(eqs, _checked(eqs, _parsed(eqs, text)), varied)
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A quantity that must not be positive, or must be zero. text: as written."""
+
+    text: str
+    quantity: Quantity
+    equal: bool
+    sides: tuple[Quantity, Quantity]
+
+
+def condition(eqs: Equations, text: str, varied: tuple[str, ...]) -> Condition:
+    """Parse a condition such as `tip.z >= 10 cm`."""
+    node = _parsed(eqs, text)
+    if not isinstance(node, Binary) or node.operator not in LIMITS:
+        raise ArgumentError(f"'{text}' is not a condition", 'write "tip.z >= 10 cm", "force <= 5 N" or "tip.x == 0"')
+    left, right = (node.left, node.right) if LIMITS[node.operator] >= 0 else (node.right, node.left)
+    difference = _checked(eqs, Binary("-", left, right))
+    sides = Quantity(eqs, node.left, varied), Quantity(eqs, node.right, varied)
+    return Condition(text, Quantity(eqs, difference, varied), node.operator == "==", sides)
+
+
+def _parsed(eqs: Equations, text: str) -> Node:
+    if not isinstance(text, str):
+        raise ArgumentError("`minimize` and conditions must be texts", EXAMPLE)
+    try:
+        return parse("=" + text)
+    except ExpressionError as reason:
+        robot = eqs.model.spec
+        for output, part in re.findall(r"([^\W\d]\w*)\.([^\W\d]\w*)", text):
+            if output in robot.outputs:
+                labels = [*robot.outputs[output].components(robot), "norm"]
+                if part not in labels:
+                    raise ArgumentError(
+                        f"there is no '{output}.{part}'", f"components are {', '.join(labels)}"
+                    ) from None
+        raise ArgumentError(f"cannot read '{text}': {reason}", reason.hint or EXAMPLE) from None
+
+
+def _text(node: Node) -> str:
+    return to_text(node).removeprefix("=")
+
+
+def _checked(eqs: Equations, node: Node) -> Node:
+    """The parsed expression; its names are known, and its units match."""
+    model = eqs.model
+    units = {x: c.unit for c in model.coordinates for x in c.q_names}
+    try:
+        ExpressionOutput(expression=to_text(node)).result_dimension(model.spec, units, ())
+    except ExpressionError as reason:
+        raise ArgumentError(f"'{_text(node)}': {reason}", reason.hint or EXAMPLE) from None
+    return node
+
 
 HOLDS = 1e-6
 """Accepted violation of a condition, relative to its size."""

@@ -58,8 +58,7 @@ class Comparison:
         memory_kb: memory of an evaluation: tables, constants and workspace [kB].
         realtime_factor: simulated over wall time [-].
         mean_error_mm, max_error_mm: distance of the compared point from the reference over the window [mm; of an output that is
-        not a
-            position in thousandths of its SI unit, see `unit`].
+            not a position in thousandths of its SI unit, see `unit`].
         static_mean_error_mm: the same between equilibria under the inputs of `static_times` and the reference there; NaN
             if there are none or one of them was not found.
         mean_error_percent: the mean relative to the point's initial distance from the origin [%].

@@ -80,7 +80,7 @@ def folds_of(search: Search, folds: int, groups: Sequence[np.ndarray] | None, se
         dealt = np.split((rng.permutation(len(names)) % folds)[index], np.cumsum([len(mask) for mask in fitted])[:-1])
         return [np.where(mask, fold, -1) for mask, fold in zip(fitted, dealt, strict=True)]
     poses = rng.permutation(sum(int(t.samples.fitted.sum()) for t in search.targets if not t.is_motion)) % folds
-    found, next_pose = [], 0
+    chosen, next_pose = [], 0
     for target, mask in zip(search.targets, fitted, strict=True):
         count = int(mask.sum())
         fold = np.full(len(mask), -1)
@@ -89,8 +89,8 @@ def folds_of(search: Search, folds: int, groups: Sequence[np.ndarray] | None, se
         else:
             fold[mask] = poses[next_pose : next_pose + count]
             next_pose += count
-        found.append(fold)
-    return found
+        chosen.append(fold)
+    return chosen
 
 
 def cross_validate(

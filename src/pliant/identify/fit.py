@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from math import floor, isfinite, log10
 from typing import Any
 
 import numpy as np
@@ -13,11 +15,9 @@ from pliant.equations.core import check_names
 from pliant.equations.equations import Equations
 from pliant.equations.outputs import output_units
 from pliant.identify.cross_validation import HeldOut, Profile, cross_validate, profile
-from pliant.identify.discretization import discretization_of
-from pliant.identify.fit_values import WrittenUnit, written_units
 from pliant.identify.measurement import Measurement, prediction_of, samples_of
 from pliant.identify.recording import check_recording, compared_columns, missing_rows, thousandths, undriven
-from pliant.identify.search import Search, Solution, Target, Unknowns, mean_distances
+from pliant.identify.search import Search, Solution, Target, Unknowns, least_squares_step, mean_distances
 from pliant.language.arguments import (
     ArgumentError,
     function,
@@ -30,12 +30,94 @@ from pliant.language.arguments import (
     positive,
 )
 from pliant.language.display import shown, with_remarks
-from pliant.language.message_text import describe
+from pliant.language.faults import SpecError
+from pliant.language.message_text import describe, unit_text
 from pliant.language.recording import Recording, RecordingError
+from pliant.language.units import UnitError, parse_unit
 from pliant.model.recorded_inputs import driving_columns
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.motion.integrator import Method, Rosenbrock
 from pliant.solve.status import Status
+from pliant.spec.derive import derive_with_rods
+from pliant.spec.rod_switch import with_fineness
+
+
+@dataclass(frozen=True)
+class FitThresholds:
+    """Numbers that remarks on fits, and the numbers that fits write, depend on."""
+
+    unexplained: float = 0.5
+    """Residual above which a fit is reported, relative to the scatter of the measured motion about its mean: the model then
+    explains less than three quarters of the variance, where one of the right kind leaves a few per cent."""
+    systematic: float = 2.0
+    """Residual of a motion relative to the white noise in it (from differences of successive samples) above which it
+    is not noise."""
+    least_samples: int = 10
+    """Fewer samples say nothing about noise."""
+    alike: float = 2.0
+    """Sum of squares with finer rods, relative to that of the fit, up to which the first-order change suffices."""
+    most_digits: int = 9
+    """Digits of a fitted value in a model file: more than any uncertainty supports."""
+
+
+THRESHOLDS = FitThresholds()
+
+_QUANTITY = re.compile(r"\s*[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?\s*([^\s].*?)\s*")
+
+
+@dataclass(frozen=True)
+class WrittenUnit:
+    """Unit in which the model file writes a parameter. factor: SI value of one unit."""
+
+    name: str
+    factor: float
+
+    def number(self, value: float, deviation: float) -> str:
+        """A value [SI] in this unit, without its name, to two digits of its standard deviation [SI]."""
+        return digits(value / self.factor, deviation / self.factor)
+
+    def plain(self, value: float, form: str = ".6g") -> str:
+        """A value [SI] with the unit."""
+        return f"{value / self.factor:{form}} {self.name}".strip()
+
+    def value(self, value: float, deviation: float) -> str:
+        """A value [SI] with the unit, to two digits of its standard deviation [SI]."""
+        return f"{self.number(value, deviation)} {self.name}".strip()
+
+    def interval(self, low: float, high: float, deviation: float) -> str:
+        """Both ends of an interval [SI] with the unit, to two digits of the standard deviation [SI]."""
+        if not (isfinite(low) or isfinite(high)):
+            return "not determined"
+        if self.number(low, deviation) == self.number(high, deviation):  # narrower than the digits
+            return f"{self.number(0.5 * (low + high), deviation)} ± {self.plain(0.5 * (high - low), '.2g')}"
+        return f"{self.number(low, deviation)} to {self.value(high, deviation)}"
+
+
+def written_units(eqs: Equations, labels: Sequence[str]) -> Mapping[str, WrittenUnit]:
+    """Units of fitted parameters by label (`NAME`, or `NAME@RECORDING`): as written in the model file, otherwise SI."""
+    return {label: _written(eqs, label.partition("@")[0]) for label in labels}
+
+
+def _written(eqs: Equations, name: str) -> WrittenUnit:
+    parameter = eqs.model.spec.parameters.get(name)
+    match = _QUANTITY.fullmatch(parameter.value) if parameter and isinstance(parameter.value, str) else None
+    if match:
+        try:
+            return WrittenUnit(match[1], parse_unit(match[1]).factor)
+        except UnitError:  # an expression
+            pass
+    dimension = eqs.model.environment.dimension(name)
+    return WrittenUnit(unit_text(dimension), 1.0)
+
+
+def digits(value: float, deviation: float) -> str:
+    """A number to two digits of its standard deviation; zeros at the end are significant."""
+    if not (isfinite(value) and isfinite(deviation) and deviation > 0):
+        return f"{value:.6g}"
+    size = floor(log10(max(abs(value), deviation)))
+    count = min(max(size - floor(log10(deviation)) + 2, 2), THRESHOLDS.most_digits)
+    return f"{value:.{max(count - 1 - size, 0)}f}" if -5 <= size < 7 else f"{value:.{count - 1}e}"
+
 
 DEFAULT_METHOD = Rosenbrock(rtol=1e-4)
 """Stricter than in simulations: numerical damping would be attributed to fitted damping coefficients."""
@@ -391,21 +473,12 @@ def _outcome(found: Solution, undetermined: Sequence[str]) -> list[str]:
     return remarks
 
 
-UNEXPLAINED = 0.5
-"""Residual above which a fit is reported, relative to the scatter of the measured motion about its mean: the model then explains
-less than three quarters of the variance, where one of the right kind leaves a few per cent."""
-SYSTEMATIC = 2.0
-"""Residual of a motion relative to the white noise in it (from differences of successive samples) above which it is not noise."""
-LEAST_SAMPLES = 10
-"""Fewer samples say nothing about noise."""
-
-
 def _unexplained(search: Search, after: Sequence[np.ndarray], units: Mapping[str, str]) -> list[str]:
     """A remark on each output whose motion the fitted model does not describe."""
     remarks = []
     for target, path in zip(search.targets, after, strict=True):
         samples = target.samples
-        if not target.is_motion or samples.fitted.sum() < LEAST_SAMPLES:
+        if not target.is_motion or samples.fitted.sum() < THRESHOLDS.least_samples:
             continue
         for name, block in samples.blocks.items():
             measured = samples.measured[samples.fitted][:, block]
@@ -414,7 +487,7 @@ def _unexplained(search: Search, after: Sequence[np.ndarray], units: Mapping[str
                 float(np.sqrt(np.mean(np.sum(x**2, axis=1)))) for x in (residual, measured - measured.mean(axis=0))
             )
             noise = float(np.sqrt(np.mean(np.sum(np.diff(residual, axis=0) ** 2, axis=1)) / 2))
-            if size > UNEXPLAINED * scatter and size > SYSTEMATIC * noise:
+            if size > THRESHOLDS.unexplained * scatter and size > THRESHOLDS.systematic * noise:
                 remarks.append(
                     f"the fitted model does not describe '{name}': the residual is {size / scatter:.0%} of the measured motion "
                     f"about its mean ({1e3 * size:.3g} of {1e3 * scatter:.3g} {thousandths(units[name])}, root mean squares). "
@@ -456,3 +529,80 @@ def cycles(recording: Recording, inputs: Sequence[str], *, share: float = 0.05) 
     loaded = np.any(np.abs(values) > share * np.abs(values).max(), axis=0)
     starts = loaded & ~np.concatenate([[False], loaded[:-1]])
     return np.maximum(1, np.cumsum(starts))
+
+
+def finer_rods(eqs: Equations) -> tuple[Equations, dict[str, str]]:
+    """Equations whose rods have twice as many elements each (or twice the order), and their models by rod."""
+    models, words = {}, {}
+    for name, rod in eqs.model.spec.rods.items():
+        count = 2 * int(eqs.model.rod_elements.get(name) or getattr(rod.model, rod.model.fineness))
+        if stated := [x for x in eqs.model.stated if x.startswith((f"{name}.", f"d({name}."))]:
+            raise ArgumentError(f"the start of '{stated[0]}' is given for its present number of elements")
+        models[name], words[name] = with_fineness(rod.model, count), f"{rod.model.kind}:{count}"
+    return derive_with_rods(eqs, models), words
+
+
+def moved_by(search: Search, found: Solution, finer: Sequence[Target]) -> np.ndarray | None:
+    """Change of the free unknowns if the targets are predicted by the finer model [SI], or None if that cannot be simulated there.
+
+    The difference of the predictions is fitted with the derivatives of the best fit. If it is not small, this is only the
+    start of a fit to the finer predictions: an error in frequency is no longer linear in the modulus after a radian, and
+    would be attributed to damping.
+    """
+    other = Search(search.unknowns, finer, None)
+    paths = [target.prediction.values(other.values_for(target, found.x)) for target in finer]
+    if any(path is None for path in paths):
+        return None
+    left = search.residual_of(paths, found)
+    inside = ~found.on_bound  # values at a bound stay there
+    moved = np.zeros(len(found.free))
+    moved[inside] = -least_squares_step(found.jacobian[:, inside], left - found.residual)
+    rest = left + found.jacobian @ moved
+    if np.all(np.abs(moved) <= np.sqrt(np.diag(found.covariance))) and rest @ rest <= THRESHOLDS.alike * max(
+        found.cost, 1.0
+    ):
+        return moved
+    start = found.x.copy()
+    start[found.free] += moved
+    start = np.clip(start, search.unknowns.low, search.unknowns.high)
+    there = [target.prediction.values(other.values_for(target, start)) for target in finer]
+    if any(path is None for path in there) or np.sum(search.residual_of(there, found) ** 2) > left @ left:
+        start = found.x
+    refitted = other.solve(start, free=found.free, deviations=found.deviations)
+    return np.asarray((refitted.x - found.x)[found.free]) if refitted.success else moved
+
+
+def discretization_of(
+    eqs: Equations, search: Search, found: Solution, targets: Callable[[Equations], Sequence[Target]]
+) -> tuple[dict[str, float], tuple[str, ...]]:
+    """Change of each fitted value with finer rods [SI], and a remark if it exceeds its standard deviation.
+
+    targets: those of the fit for other equations.
+    """
+    if not eqs.model.spec.rods:
+        return {}, ()
+    labels = [search.unknowns.labels[k] for k in found.free]
+    try:
+        finer, models = finer_rods(eqs)
+        moved = moved_by(search, found, targets(finer))
+    except (SpecError, ValueError) as reason:
+        return {}, (f"the dependence of the fit on the number of rod elements was not checked: {reason}",)
+    if moved is None:
+        return {}, ("the dependence of the fit on the number of rod elements was not checked: with twice as many "
+                    "the model cannot be simulated at the fitted values",)  # fmt: skip
+    deviation = np.sqrt(np.diag(found.covariance))
+    far = [k for k in range(len(labels)) if abs(moved[k]) > deviation[k]]
+    if not far:
+        return dict(zip(labels, moved.tolist(), strict=True)), ()
+    units, x = written_units(eqs, labels), found.x[found.free]
+    values = ", ".join(
+        f"{labels[k]} from {units[labels[k]].number(x[k], deviation[k])} to about "
+        f"{units[labels[k]].value(x[k] + moved[k], deviation[k])}"
+        for k in far
+    )
+    rods = " ".join(f"--rod {name}={model}" for name, model in models.items())
+    remark = (
+        f"the intervals do not include the discretization error of the rods: with twice as many elements the fit would change"
+        f" {values}, by more than the standard deviation. Fit a finer model ({rods})"
+    )
+    return dict(zip(labels, moved.tolist(), strict=True)), (remark,)

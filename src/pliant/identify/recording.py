@@ -141,7 +141,7 @@ def plateaus(
     one of them is above a tenth of it: the robot can be assumed to be at rest under load."""
     values = np.array([recording.columns[name] for name in inputs])
     ranges = np.ptp(values, axis=1)
-    found: list[float] = []
+    plateaus: list[float] = []
     start = 0
     for k in range(1, values.shape[1] + 1):
         moved = k == values.shape[1] or np.any(np.abs(values[:, k] - values[:, start]) > share * ranges)
@@ -150,9 +150,9 @@ def plateaus(
         middle = (start + k) // 2
         loaded = np.any(np.abs(values[:, middle]) > 0.1 * ranges)
         if recording.time[k - 1] - recording.time[start] >= least and loaded:
-            found.append(float(recording.time[start] + 0.8 * (recording.time[k - 1] - recording.time[start])))
+            plateaus.append(float(recording.time[start] + 0.8 * (recording.time[k - 1] - recording.time[start])))
         start = k
-    return found
+    return plateaus
 
 
 def time_slack(times: np.ndarray) -> float:

@@ -13,29 +13,50 @@ from pliant.identify.measurement import Prediction, Samples
 from pliant.language.arguments import ArgumentError
 from pliant.language.recording import RecordingError
 
-# Without exact derivatives parameters are varied by this fraction of their scale: far above the error of a simulation, far below
-# a significant change.
-DIFFERENCE = 1e-3
-# The search ends when a step changes parameters or the sum of squares by less than this fraction, below their uncertainty.
-TOLERANCE = 1e-5
-# Deviations estimated from the residuals of a fit, and the fit weighted by them, are repeated until they agree to this.
-SETTLED, ROUNDS = 0.02, 8
-# Cached evaluations: those of one step are used repeatedly, older ones hardly ever.
-REMEMBERED = 64
-# Residual of a failed simulation, in units of the deviation: worse than any other.
-BROKEN = 1e6
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """Numbers that the search of a fit decides by."""
+
+    difference: float = 1e-3
+    """Without exact derivatives parameters are varied by this fraction of their scale: far above the error of a
+    simulation, far below a significant change."""
+    tolerance: float = 1e-5
+    """The search ends when a step changes parameters or the sum of squares by less than this fraction, below their
+    uncertainty."""
+    settled: float = 0.02
+    """Deviations estimated from the residuals of a fit, and the fit weighted by them, are repeated until they agree to this."""
+    rounds: int = 8
+    """Largest number of these repetitions."""
+    remembered: int = 64
+    """Cached evaluations: those of one step are used repeatedly, older ones hardly ever."""
+    broken: float = 1e6
+    """Residual of a failed simulation, in units of the deviation: worse than any other."""
+    stuck: float = 0.1
+    """Fraction of the sum of squares that derivatives predict to be removable, above which a completed search was
+    stuck."""
+    at_bound: float = 1e-4
+    """Distance from a bound, relative to that between both bounds, within which a value is on it."""
+    no_effect: float = 1e-6
+    """Change of all residuals, in standard deviations, by a change of a parameter by its own value, below which it
+    has no effect."""
+    dependent: float = 1e-13
+    """Relative eigenvalue of the normal equations below which a combination of parameters has no effect."""
+    involved: float = 1e-3
+    """Component of a parameter in such a combination above which it is undetermined."""
+
+
+SEARCH = SearchSettings()
 
 
 ENDED = {
     0: "stopped at the maximum number of evaluations before it converged; start closer, or fit fewer parameters",
     1: "converged: the gradient of the sum of squares vanishes",
-    2: f"converged: the last step changed the sum of squares by less than {TOLERANCE:.0e} of it",
-    3: f"converged: the last step changed the parameters by less than {TOLERANCE:.0e} of them",
-    4: f"converged: the last step changed parameters and sum of squares by less than {TOLERANCE:.0e} of them",
+    2: f"converged: the last step changed the sum of squares by less than {SEARCH.tolerance:.0e} of it",
+    3: f"converged: the last step changed the parameters by less than {SEARCH.tolerance:.0e} of them",
+    4: f"converged: the last step changed parameters and sum of squares by less than {SEARCH.tolerance:.0e} of them",
 }
 """Descriptions of the end of a search, by the status of `least_squares`."""
-STUCK = 0.1
-"""Fraction of the sum of squares that derivatives predict to be removable, above which a completed search was stuck."""
 AGAINST = (
     "stopped: no step along the derivatives lowers the sum of squares, as where the model cannot be simulated nearby or jumps from "
     "one pose to another; start from other values, or give bounds or priors that keep the search away"
@@ -83,16 +104,6 @@ class Target:
         return len(self.samples.times) > 1 and hasattr(self.prediction, "span")
 
 
-AT_BOUND = 1e-4
-"""Distance from a bound, relative to that between both bounds, within which a value is on it."""
-NO_EFFECT = 1e-6
-"""Change of all residuals, in standard deviations, by a change of a parameter by its own value, below which it has no effect."""
-DEPENDENT = 1e-13
-"""Relative eigenvalue of the normal equations below which a combination of parameters has no effect."""
-INVOLVED = 1e-3
-"""Component of a parameter in such a combination above which it is undetermined."""
-
-
 @dataclass(frozen=True)
 class Solution:
     """Solution of a fit, with the data for confidence intervals.
@@ -129,8 +140,11 @@ class Solution:
         effect = size * np.abs(self.x[self.free])
         J = self.jacobian / np.where(size > 0, size, 1.0)
         values, vectors = np.linalg.eigh(J.T @ J)
-        lost = np.abs(vectors[:, values < DEPENDENT * max(float(values[-1]), 1.0)]).max(axis=1, initial=0.0) > INVOLVED
-        return np.asarray((effect < NO_EFFECT) | lost)
+        lost = (
+            np.abs(vectors[:, values < SEARCH.dependent * max(float(values[-1]), 1.0)]).max(axis=1, initial=0.0)
+            > SEARCH.involved
+        )
+        return np.asarray((effect < SEARCH.no_effect) | lost)
 
     @property
     def reach(self) -> float:
@@ -178,10 +192,10 @@ class Search:
         # for one output without a prior the weight has no effect
         single = len(self._keys) == 1 and not self.unknowns.with_prior.any()
         found, weights = None, self._scatter(x, chosen, len(free), persistence)
-        for _ in range(ROUNDS):
+        for _ in range(SEARCH.rounds):
             found = self._weighted(x if found is None else found.x, chosen, free, weights)
             last, weights = weights, self._scatter(found.x, chosen, len(free), persistence)
-            if single or all(abs(weights[key] / last[key] - 1) < SETTLED for key in weights):
+            if single or all(abs(weights[key] / last[key] - 1) < SEARCH.settled for key in weights):
                 break
         assert found is not None
         return self._finished(found, chosen, weights, persistence)
@@ -213,15 +227,15 @@ class Search:
         low, high = ((bound[free] - x[free]) / scale[free] for bound in (self.unknowns.low, self.unknowns.high))
         found = scipy.optimize.least_squares(
             residual, np.clip(np.zeros(len(free)), low, high), jac=jacobian, x_scale="jac", bounds=(low, high),
-            ftol=TOLERANCE, xtol=TOLERANCE, gtol=TOLERANCE,
+            ftol=SEARCH.tolerance, xtol=SEARCH.tolerance, gtol=SEARCH.tolerance,
         )  # fmt: skip
         success, message = bool(found.success), ENDED[found.status]
-        if success and _promised(found.fun, found.jac, found.active_mask == 0) > STUCK:
+        if success and _promised(found.fun, found.jac, found.active_mask == 0) > SEARCH.stuck:
             success, message = False, AGAINST
         size = sum(int(mask.sum()) * t.samples.measured.shape[1] for mask, t in zip(chosen, self.targets, strict=True))
         return Solution(
             at(found.x), free, found.fun, found.jac / scale[free], float(2 * found.cost), deviations,
-            float(size), (found.active_mask != 0) | (np.minimum(found.x - low, high - found.x) < AT_BOUND * (high - low)),
+            float(size), (found.active_mask != 0) | (np.minimum(found.x - low, high - found.x) < SEARCH.at_bound * (high - low)),
             success, message,
         )  # fmt: skip
 
@@ -250,7 +264,7 @@ class Search:
         paths = self.values(x)
         total = sum(int(mask.sum()) * t.samples.measured.shape[1] for mask, t in zip(chosen, self.targets, strict=True))
         share = max(1.0 - free / max(total, 1), 1.0 / max(total, 1))
-        found = {}
+        scatter = {}
         for index, output, block in self._each():
             target = self.targets[index]
             measured = target.samples.measured[:, block]
@@ -259,8 +273,8 @@ class Search:
                 persistence[index, output] = persistence_of(left)
             variance = float(np.mean(left**2)) / share * persistence[index, output] if left.size else 1.0
             floor = 1e-12 * float(np.max(np.abs(measured), initial=0.0)) or 1e-12
-            found[index, output] = target.known.get(output, max(np.sqrt(variance), floor))
-        return found
+            scatter[index, output] = target.known.get(output, max(np.sqrt(variance), floor))
+        return scatter
 
     def _each(self) -> list[tuple[int, str, slice]]:
         return [(k, name, block) for k, t in enumerate(self.targets) for name, block in t.samples.blocks.items()]
@@ -285,7 +299,7 @@ class Search:
         parts = []
         for index, path in enumerate(paths):
             samples, sigma = self.targets[index].samples, self._sigma(index, deviations)
-            left = np.full_like(samples.measured, BROKEN) if path is None else (path - samples.measured) / sigma
+            left = np.full_like(samples.measured, SEARCH.broken) if path is None else (path - samples.measured) / sigma
             parts.append(left[chosen[index]].ravel())
         has = self.unknowns.with_prior
         parts.append(((x - self.unknowns.mean) / self.unknowns.deviation)[has])
@@ -324,7 +338,7 @@ class Search:
         columns = []
         for k in target.where:
             step = np.zeros(len(x))
-            step[k] = DIFFERENCE * (abs(x[k]) or self.unknowns.scale[k])
+            step[k] = SEARCH.difference * (abs(x[k]) or self.unknowns.scale[k])
             sides = [target.prediction.values(self.values_for(target, x + sign * step)) for sign in (1, -1)]
             self.count += 2
             if sides[0] is None or sides[1] is None:
@@ -342,7 +356,7 @@ class Search:
         """Values, and their derivatives if they are exact: most steps are accepted, so that they will be needed."""
         key = x.tobytes()
         if key not in self._known:
-            if len(self._known) >= REMEMBERED:
+            if len(self._known) >= SEARCH.remembered:
                 self._known.clear()
             self._known[key] = [self._of_target(target, x) for target in self.targets]
             self.count += 1
@@ -408,10 +422,10 @@ def persistence_of(left: np.ndarray) -> float:
     """Number of correlated neighbouring samples, from the autocorrelation of the residuals (samples x components)."""
     left = left - left.mean(axis=0)
     power = np.sum(left * left)
-    found = 1.0
+    persistence = 1.0
     for lag in range(1, len(left)):
         share = np.sum(left[lag:] * left[:-lag]) / power if power > 0 else 0.0
         if share <= 0:
             break
-        found += 2 * share
-    return found
+        persistence += 2 * share
+    return persistence

@@ -156,12 +156,12 @@ joints:
 
     def coordinates(self) -> dict[str, Coordinate | Orientation]:
         """The coordinates in order, by the labels described in the class."""
-        found: dict[str, Coordinate | Orientation] = {}
+        coordinates: dict[str, Coordinate | Orientation] = {}
         for label, entry in (pair for transform in self.transforms for pair in transform.entries()):
             if isinstance(entry, Coordinate | Orientation):
-                times = sum(known.partition("_")[0] == label for known in found)
-                found[f"{label}_{times + 1}" if times else label] = entry
-        return found
+                times = sum(known.partition("_")[0] == label for known in coordinates)
+                coordinates[f"{label}_{times + 1}" if times else label] = entry
+        return coordinates
 
     def steps(self, build: Build) -> tuple[list[Step], Pose]:
         """One motion per free entry (or free rotation), with the fixed entries between them."""

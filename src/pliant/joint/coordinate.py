@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Annotated, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
-from pliant.joint.friction import AngleFriction, LengthFriction
-from pliant.joint.limits import AngleLimits, LengthLimits
+import casadi as ca
+
+from pliant.formula.base import STOPS, CoordinateForce, Effect, stops
 from pliant.language.base import DRIVES, PUSHES_AWAY, OneOrList, Part, Problem, WordOrList, not_negative, positive
 from pliant.language.dimension import ANGULAR_DAMPING, DAMPING, Dimension, damping_dimension
 from pliant.language.message_text import KeyPath
@@ -19,6 +20,7 @@ from pliant.language.scalar import (
     AngularSpeed,
     AngularSpeedVector,
     AngularStiffness,
+    Force,
     ForceSignal,
     Length,
     LengthSignal,
@@ -28,95 +30,221 @@ from pliant.language.scalar import (
     RestAngle,
     RestLength,
     Scalar,
+    Slowness,
     Speed,
     StateAngularDamping,
     StateAngularStiffness,
     StateDamping,
     StateStiffness,
+    Stiffness,
+    Time,
+    Torque,
     TorqueSignal,
     TorqueSignalVector,
     Value,
 )
+from pliant.motion.base import Vector
+from pliant.motion.fields import Fields
+
+if TYPE_CHECKING:
+    from pliant.model.build import Build
 
 
-class LengthSpring(Part):
-    """Spring on a length: force `-coefficient (x - compression * rest)`. A bare value is the coefficient."""
+FRICTION = Fields("size", "slip_speed")
+
+
+def _friction_effect(q: Any, v: Any, c: Any, signal: Any) -> Effect:
+    at = FRICTION.read(c)
+    force = at.size * ca.tanh(v[0] / at.slip_speed)
+    return Effect(-force, dissipation=force * v[0])
+
+
+DRY_FRICTION = CoordinateForce("dry_friction", (Vector(1),), FRICTION.size, 0, _friction_effect)
+
+
+class Friction(Part):
+    """Dry friction: `-size tanh(rate / slip_speed)`. There is no sticking: a load at rest creeps slower than the slip speed."""
+
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """The force is not negative, the slip speed is above zero."""
+        yield from not_negative(self, value, self.short_form or "")
+        yield from positive(self, value, "slip_speed")
+
+    def apply(self, build: Build, q_at: int, v_at: int, name: str) -> None:
+        """Add the friction to the coordinate at these indices of q and v."""
+        size, slip_speed = getattr(self, self.short_form or ""), self.slip_speed  # type: ignore[attr-defined]
+        constants = FRICTION.write(size=build.value(size), slip_speed=build.value(slip_speed))
+        build.system.coordinate_force(DRY_FRICTION, q_at, v_at, constants, 0, name)
+
+
+class AngleFriction(Friction):
+    """Dry friction of an angle: torque `-torque tanh(rate / slip_speed)`. A bare value is the torque. There is no sticking: a load
+    at rest creeps slower than the slip speed."""
+
+    short_form: ClassVar[str | None] = "torque"
+
+    torque: Torque
+    """Torque while sliding [N m]."""
+    slip_speed: AngularSpeed = "0.01 rad/s"
+    """Rate at which friction has reached 76 % of its full value [rad/s]."""
+
+
+class LengthFriction(Friction):
+    """Dry friction of a displacement: force `-force tanh(rate / slip_speed)`. A bare value is the force. There is no sticking: a
+    load at rest creeps slower than the slip speed."""
+
+    short_form: ClassVar[str | None] = "force"
+
+    force: Force
+    """Force while sliding [N]."""
+    slip_speed: Speed = "1 mm/s"
+    """Rate at which friction has reached 76 % of its full value [m/s]."""
+
+
+class CoordinateLimits(Part):
+    """Range of a coordinate. Within it nothing acts; beyond an end a stop pushes back with
+    `stiffness * depth * (1 + dissipation * rate of depth)`, as contacts do, and never pulls."""
+
+    minimum: Value | None = None
+    """Smallest value."""
+    maximum: Value | None = None
+    """Largest value."""
+    stiffness: Value
+    """Force of a stop per depth beyond it."""
+    dissipation: Value = 0
+    """Relative increase of the force per rate of depth."""
+
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """The minimum is below the maximum; stiffness and dissipation are not negative."""
+        lower, upper = self.minimum, self.maximum
+        for field in ("stiffness", "dissipation"):
+            if value(getattr(self, field)) < 0:
+                yield (field,), f"{field} must not be negative, but it is {value(getattr(self, field)):g}", ""
+        if lower is None and upper is None:
+            yield (), "the limits have neither a minimum nor a maximum", "give one of them, or both"
+        elif lower is not None and upper is not None and value(lower) >= value(upper):
+            text = f"the minimum {value(lower):g} is not below the maximum {value(upper):g}"
+            yield ("minimum",), text, "swap them, or omit one"
+
+    def apply(self, build: Build, q_at: int, v_at: int, name: str, count: int = 1) -> None:
+        """Add the stops to `count` consecutive coordinates."""
+        lower, upper = self.minimum, self.maximum
+        constants = STOPS.write(
+            minimum=0.0 if lower is None else build.value(lower),
+            maximum=0.0 if upper is None else build.value(upper),
+            stiffness=build.value(self.stiffness),
+            dissipation=build.value(self.dissipation),
+        )
+        force = stops(count, lower=lower is not None, upper=upper is not None)
+        build.system.coordinate_force(force, q_at, v_at, constants, 0, name)
+
+
+class LengthLimits(CoordinateLimits):
+    """Range of a displacement, with stiff stops at its ends."""
+
+    minimum: Length | None = None
+    """Smallest value [m]."""
+    maximum: Length | None = None
+    """Largest value [m]."""
+    stiffness: Stiffness
+    """Force of a stop per depth beyond it [N/m]; 0 for none."""
+    dissipation: Slowness = "50 s/m"
+    """Relative increase of the force per rate of depth [s/m]."""
+
+
+class AngleLimits(CoordinateLimits):
+    """Range of an angle, with stiff stops at its ends."""
+
+    minimum: Angle | None = None
+    """Smallest value [rad]."""
+    maximum: Angle | None = None
+    """Largest value [rad]."""
+    stiffness: AngularStiffness
+    """Torque of a stop per angle beyond it [N m/rad]; 0 for none."""
+    dissipation: Time = "5 s"
+    """Relative increase of the torque per rate of the angle beyond the stop [s/rad]."""
+
+
+class Spring(Part):
+    """Spring of a coordinate or link: `-coefficient (x - compression * rest)`. Final classes have the types of its unit."""
 
     short_form: ClassVar[str | None] = "coefficient"
     odd_below_zero: ClassVar[Mapping[str, str]] = {"coefficient": PUSHES_AWAY}
+
+    coefficient: Value
+    """Stiffness."""
+    rest: Value = 0
+    """Value at which the spring is free of force."""
+    compression: Number = 1
+    """Factor on the rest value, above 0 up to 1 [-]."""
+
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """The compression is above 0 and at most 1."""
+        if not 0 < value(self.compression) <= 1:
+            text = f"compression must be above 0 and up to 1, but it is {value(self.compression):g}"
+            yield ("compression",), text, ""
+
+
+class LengthSpring(Spring):
+    """Spring on a length: force `-coefficient (x - compression * rest)`. A bare value is the coefficient."""
 
     coefficient: StateStiffness
     """Stiffness [N/m]; it may depend on the joint's coordinates: `=k0*(1 + (x/1 cm)^2)`."""
     rest: RestLength = 0
     """Value at which the spring is free of force [m], or `as at start`: its value in the initial pose."""
-    compression: Number = 1
-    """Factor on the rest value, above 0 up to 1 [-]."""
-
-    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """The compression is above 0 and at most 1."""
-        if not 0 < value(self.compression) <= 1:
-            text = f"compression must be above 0 and up to 1, but it is {value(self.compression):g}"
-            yield ("compression",), text, ""
 
 
-class AngleSpring(Part):
+class AngleSpring(Spring):
     """Spring on an angle: torque `-coefficient (x - compression * rest)`. A bare value is the coefficient."""
-
-    short_form: ClassVar[str | None] = "coefficient"
-    odd_below_zero: ClassVar[Mapping[str, str]] = {"coefficient": PUSHES_AWAY}
 
     coefficient: StateAngularStiffness
     """Stiffness [N m/rad]; it may depend on the joint's coordinates: `=k0*(1 + (angle/1 rad)^2)`."""
     rest: RestAngle = 0
     """Angle at which the spring is free of torque [rad], or `as at start`: its value in the initial pose."""
-    compression: Number = 1
-    """Factor on the rest value, above 0 up to 1 [-]."""
-
-    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """The compression is above 0 and at most 1."""
-        if not 0 < value(self.compression) <= 1:
-            text = f"compression must be above 0 and up to 1, but it is {value(self.compression):g}"
-            yield ("compression",), text, ""
 
 
-class LengthDamper(Part):
-    """Damper along a length: force `-coefficient sign(xd) |xd|^power`. A bare value is the coefficient."""
+class Damper(Part):
+    """Damper of a coordinate or link: `-coefficient sign(xd) |xd|^power`. Final classes have the types of its unit."""
 
     short_form: ClassVar[str | None] = "coefficient"
     odd_below_zero: ClassVar[Mapping[str, str]] = {"coefficient": DRIVES}
+    viscous_dimension: ClassVar[Dimension]
+    """Dimension of the coefficient for a power of one."""
+
+    coefficient: Value
+    """Force per rate to the power."""
+    power: Number = 1
+    """Power of the rate."""
+
+    def dimension(self, path: KeyPath, value: Callable[[Scalar], float]) -> Dimension | None:
+        """The coefficient's dimension depends on the power."""
+        return damping_dimension(self.viscous_dimension, value(self.power)) if path == ("coefficient",) else None
+
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """A power of zero or less would act at rest."""
+        yield from positive(self, value, "power")
+
+
+class LengthDamper(Damper):
+    """Damper along a length: force `-coefficient sign(xd) |xd|^power`. A bare value is the coefficient."""
+
+    viscous_dimension: ClassVar[Dimension] = DAMPING
 
     coefficient: StateDamping
     """Force per speed to the power [N (s/m)^power]; it may depend on the state like a stiffness."""
     power: Number = 1
     """Power of the speed, 1 for a viscous damper [-]. With a power below 1, the force is linear below 1 um/s."""
 
-    def dimension(self, path: KeyPath, value: Callable[[Scalar], float]) -> Dimension | None:
-        """The coefficient's dimension depends on the power."""
-        return damping_dimension(DAMPING, value(self.power)) if path == ("coefficient",) else None
 
-    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """A power of zero or less would act at rest."""
-        yield from positive(self, value, "power")
-
-
-class AngleDamper(Part):
+class AngleDamper(Damper):
     """Damper on an angle: torque `-coefficient sign(xd) |xd|^power`. A bare value is the coefficient."""
 
-    short_form: ClassVar[str | None] = "coefficient"
-    odd_below_zero: ClassVar[Mapping[str, str]] = {"coefficient": DRIVES}
+    viscous_dimension: ClassVar[Dimension] = ANGULAR_DAMPING
 
     coefficient: StateAngularDamping
     """Torque per angular speed to the power [N m (s/rad)^power]; it may depend on the joint's coordinates."""
     power: Number = 1
     """Power of the angular speed, 1 for a viscous damper [-]. With a power below 1, the torque is linear below 1e-6 rad/s."""
-
-    def dimension(self, path: KeyPath, value: Callable[[Scalar], float]) -> Dimension | None:
-        """The coefficient's dimension depends on the power."""
-        return damping_dimension(ANGULAR_DAMPING, value(self.power)) if path == ("coefficient",) else None
-
-    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """A power of zero or less would act at rest."""
-        yield from positive(self, value, "power")
 
 
 class EqualTo(Part):
@@ -144,6 +272,10 @@ class Coordinate(Part):
     equal_to: EqualTo | None = None
     """Another coordinate that this one is tied to; it is then no longer free."""
 
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """The smoothing width and the armature are not negative."""
+        yield from not_negative(self, value, "smoothing", "armature")
+
 
 class LengthCoordinate(Coordinate):
     """A free displacement [m]."""
@@ -170,10 +302,6 @@ class LengthCoordinate(Coordinate):
     smoothing: Length = 0
     """Width over which a one-sided spring, damper and input fade in [m]; 0 switches sharply."""
 
-    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """The smoothing width and the armature are not negative."""
-        yield from not_negative(self, value, "smoothing", "armature")
-
 
 class AngleCoordinate(Coordinate):
     """A free angle [rad]."""
@@ -199,10 +327,6 @@ class AngleCoordinate(Coordinate):
     """Range of the angle: hard stops at its ends."""
     smoothing: Angle = 0
     """Width over which a one-sided spring, damper and input fade in [rad]; 0 switches sharply."""
-
-    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """The smoothing width and the armature are not negative."""
-        yield from not_negative(self, value, "smoothing", "armature")
 
 
 ThreeStiffnesses: TypeAlias = Annotated[tuple[AngularStiffness, AngularStiffness, AngularStiffness], OneOrList(3)]

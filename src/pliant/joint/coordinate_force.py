@@ -8,11 +8,11 @@ from typing import Any
 
 import casadi as ca
 
-from pliant.formula.base import CoordinateForce, Effect, one_sided, power_law
-from pliant.formula.variable_stiffness import spring_energy
+from pliant.formula.base import CoordinateForce, Effect, one_sided, power_law, spring_energy
+from pliant.formula.inertia import Inertia
 from pliant.geometry import so3
 from pliant.language.state_formula import StateFormula, sizes, words
-from pliant.motion.base import Part, Quaternion, Vector
+from pliant.motion.base import CoordinatePart, Quaternion, Vector
 from pliant.motion.fields import Fields
 
 CONSTANTS = Fields("stiffness", "rest", "damping", "power", "direction", "smoothing")
@@ -55,7 +55,7 @@ class CoefficientCoordinates:
         names: each name, with its indices in q and in v.
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[CoordinatePart, ...]
     own: tuple[int, int]
     names: tuple[tuple[str, tuple[int, int]], ...]
 
@@ -115,3 +115,23 @@ def _orientation_effect(q: Any, v: Any, c: Any, signal: Any) -> Effect:
 
 ORIENTATION_FORCE = CoordinateForce("orientation", (Quaternion(),), ORIENTATION.size, 3, _orientation_effect)
 """Spring on the rotation vector, damper and torque on a free rotation, with the constants `ORIENTATION`."""
+
+
+ARMATURE = "armature"
+
+
+def is_armature(inertia: Inertia) -> bool:
+    """Whether it is an inertia of this module."""
+    return inertia.name.split("_")[0] == ARMATURE
+
+
+@cache
+def armature(parts: tuple[CoordinatePart, ...]) -> Inertia:
+    """Inertia that acts on the rates of an element's coordinates only, with one constant per rate [kg or kg m^2]."""
+    rates = sum(part.v_size for part in parts)
+
+    def mass(pose: Any, q: Any, c: Any) -> Any:
+        return ca.horzcat(ca.SX(rates, 6), ca.SX.eye(rates)), ca.diag(c)
+
+    name = "_".join([ARMATURE, *(f"{part.q_size}{part.v_size}" for part in parts)])
+    return Inertia(name, 1, parts, rates, mass)

@@ -14,9 +14,6 @@ import numpy as np
 
 from pliant.language.message_text import describe, suggestion, word_of_others
 
-LONGEST_NAME = 255
-"""Bytes of the longest name of a file or folder."""
-
 Called = TypeVar("Called", bound=Callable[..., Any])
 
 
@@ -206,10 +203,7 @@ def file_name(where: str, value: Any) -> Path:
     if not isinstance(value, (str, os.PathLike)) or not str(value) or "\0" in str(value):
         shown = "empty" if isinstance(value, str) and not value else describe(value)
         raise ArgumentError(f"{where} must be the name of a file, not {shown}")
-    path = Path(value)
-    if any(len(part.encode(errors="surrogateescape")) > LONGEST_NAME for part in path.parts):
-        raise ArgumentError(f"{where} has a name of more than {LONGEST_NAME} bytes, which no file can have")
-    return path
+    return Path(value)
 
 
 def function(where: str, value: Any) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path as FilePath
 from pliant.language.arguments import ArgumentError
 from pliant.language.faults import Fault, Place, SpecError, path_text
 from pliant.language.files import will_be_written
-from pliant.language.foreign import foreign, reader_of
+from pliant.language.foreign import is_markup, reader_of
 from pliant.language.limits import limits, most
 from pliant.language.message_text import KeyPath, describe, nearest, suggestion
 from pliant.language.tree import Tree, merge, parse_yaml
@@ -186,10 +186,11 @@ def read_file(path: FilePath, source: Source, *, included: bool = False) -> Sour
         with path.open("rb") as file:
             data = file.read(int(limits().model))
         reader = reader_of(data)
-        other = foreign(path, data) if reader is None else None
-        if other is not None:
-            what, hint = other
-            raise SpecError([Fault(f"the file is not a model: it is {what}", hint, file=shown)], shown)
+        if reader is None and is_markup(data):
+            hint = "URDF and MJCF are imported; pliant new --list shows model files to begin with"
+            raise SpecError(
+                [Fault("the file is not a model: it is XML, but neither URDF nor MJCF", hint, file=shown)], shown
+            )
         check_file(path, "the file", "model")
         if reader is not None:
             imported: ImportedFile = reader(path.read_bytes(), source)
@@ -197,7 +198,7 @@ def read_file(path: FilePath, source: Source, *, included: bool = False) -> Sour
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         message = f"the file is not UTF-8 text (byte {error.start})"
-        raise SpecError([Fault(message, "save it as UTF-8", file=shown)], shown) from None
+        raise SpecError([Fault(message, "a model is a text file: save it as UTF-8", file=shown)], shown) from None
     except FileProblem as problem:
         raise SpecError([Fault(str(problem), problem.hint, file=shown)], shown) from None
     except OSError as error:

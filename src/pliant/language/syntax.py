@@ -17,9 +17,18 @@ from pliant.language.message_text import describe, suggestion
 from pliant.language.names import FUNCTIONS, WORD
 from pliant.language.units import UNITS, Unit, UnitError, atom, parse_unit
 
-MAX_LENGTH = 1000
-MAX_DEPTH = 40
-MAX_OPERATIONS = 150
+
+@dataclass(frozen=True)
+class ExpressionLimits:
+    """Limits of expressions, which keep their evaluation quick."""
+
+    length: int = 1000
+    depth: int = 40
+    operations: int = 150
+
+
+EXPRESSION = ExpressionLimits()
+
 
 ARGUMENTS = {"atan2": (2, 2), "min": (2, 8), "max": (2, 8), "if": (3, 3)}
 """Minimum and maximum number of arguments of the functions that do not take exactly one."""
@@ -120,8 +129,8 @@ _QUANTITY = re.compile(r"\s*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+
 @lru_cache(maxsize=16384)
 def parse(text: str) -> Node:
     """Read a value: `50 mm`, `0.3`, or `=expression`."""
-    if len(text) > MAX_LENGTH:
-        raise ExpressionError(f"the expression is too long ({len(text)} characters)", f"at most {MAX_LENGTH}")
+    if len(text) > EXPRESSION.length:
+        raise ExpressionError(f"the expression is too long ({len(text)} characters)", f"at most {EXPRESSION.length}")
     if text.lstrip().startswith("="):
         return _Parser(text.lstrip()[1:]).whole()
     return _quantity(text)
@@ -191,7 +200,7 @@ class _Parser:
         if self.kind == "operator" and self.token in operators:
             token = self.token
             self.operations += 1
-            if self.operations > MAX_OPERATIONS:
+            if self.operations > EXPRESSION.operations:
                 raise self.error("it is too long", "split it into several parameters")
             self.advance()
             return token
@@ -199,7 +208,7 @@ class _Parser:
 
     def comparison(self) -> Node:
         self.depth += 1
-        if self.depth > MAX_DEPTH:
+        if self.depth > EXPRESSION.depth:
             raise self.error("it is nested too deeply", "split it into several parameters")
         node = self.sum()
         if operator := self.accept(*COMPARISONS):
@@ -230,7 +239,7 @@ class _Parser:
         base = self.single()
         if self.accept("^", "**"):
             self.depth += 1
-            if self.depth > MAX_DEPTH:
+            if self.depth > EXPRESSION.depth:
                 raise self.error("it is nested too deeply", "split it into several parameters")
             base = Binary("^", base, self.signed())
             self.depth -= 1

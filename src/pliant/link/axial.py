@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import casadi as ca
 
-from pliant.formula.base import Effect, FrameForce, one_sided, power_law
+from pliant.formula.base import Effect, FrameForce, one_sided, power_law, spring_energy
 from pliant.formula.relative import POINTS, force_between_points
-from pliant.formula.variable_stiffness import spring_energy
-from pliant.joint.coordinate import LengthDamper
-from pliant.language.base import PUSHES_AWAY, Part, Problem, not_negative
+from pliant.joint.coordinate import LengthDamper, Spring
+from pliant.language.base import Problem, not_negative
 from pliant.language.dimension import LENGTH, NUMBER, Dimension
 from pliant.language.scalar import AS_AT_START, ForceSignal, Length, Number, RestLength, Scalar, StateStiffness
 from pliant.language.state_formula import StateFormula, sizes, words
@@ -31,11 +30,8 @@ DRIVEN_ROPE = ROPE + Fields("damping", "power")
 """Constants of `driven_rope_force`: in addition, a damping coefficient [N (s/m)^power] and its power."""
 
 
-class AxialSpring(Part):
+class AxialSpring(Spring):
     """Spring of an axial link: pulls its ends together with `coefficient (length - compression * rest)`."""
-
-    short_form: ClassVar[str | None] = "coefficient"
-    odd_below_zero: ClassVar[Mapping[str, str]] = {"coefficient": PUSHES_AWAY}
 
     coefficient: StateStiffness
     """Stiffness [N/m]; it may depend on the link's `length` [m], its `stretch` (length minus rest length) [m] and its `strain`
@@ -44,12 +40,6 @@ class AxialSpring(Part):
     """Length at which the spring is free of force [m], or `as at start`: its length in the initial pose."""
     compression: Number = 1
     """Factor on the rest length, above 0 up to 1; below 1 the spring is pretensioned [-]."""
-
-    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """The compression is above 0 and at most 1."""
-        if not 0 < value(self.compression) <= 1:
-            text = f"compression must be above 0 and up to 1, but it is {value(self.compression):g}"
-            yield ("compression",), text, ""
 
 
 class Axial(LinkBase):

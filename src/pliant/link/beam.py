@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 import casadi as ca
 
-from pliant.formula.base import Effect, FrameForce, one_sided, power_law
+from pliant.formula.base import Effect, FrameForce, one_sided, power_law, spring_energy
 from pliant.formula.relative import ENDS, relative_force
-from pliant.formula.variable_stiffness import spring_energy
 from pliant.geometry import se3, so3
 from pliant.language.base import DRIVES, PUSHES_AWAY, KeyPath, OneOrList, WordOrList
 from pliant.language.dimension import ANGULAR_DAMPING, DAMPING, LENGTH, NUMBER, Dimension, damping_dimension

@@ -22,9 +22,8 @@ from pliant.language.placement import Placement
 from pliant.language.repeated import Repeated
 from pliant.language.scalar import Mass, Scalar, Time
 from pliant.language.source import FileProblem, Source
-from pliant.mesh.drawing import Lattice, MeshDrawing
+from pliant.mesh.drawing import LabelledSet, Lattice, MeshDrawing, NodeSet, NumberedSet
 from pliant.mesh.edges import EdgesBase
-from pliant.mesh.sets import LabelledSet, NodeSet, NumberedSet
 from pliant.section.base import MaterialValues, OneSection, SectionProperties
 
 if TYPE_CHECKING:
@@ -151,7 +150,7 @@ class MeshBase(Framed, FromFiles, Placement, Repeated):
 
     def _sets_of_edges(self, lattice: Lattice, members: Mapping[str, np.ndarray]) -> np.ndarray:
         """For each edge the index of its entry of `edges`, counted from 1; 0 for none, or for `all` alone."""
-        found = np.zeros(len(lattice.edges), dtype=int)
+        sets_of_edges = np.zeros(len(lattice.edges), dtype=int)
         names = list(self.own_edges)
         for number, name in enumerate(names, start=1):
             if name not in members:
@@ -160,13 +159,15 @@ class MeshBase(Framed, FromFiles, Placement, Repeated):
             if not inside.any():
                 hint = "both nodes of an edge must be in the set; see them with pliant show MODEL --mesh picture.png"
                 raise FileProblem(f"no edge has both ends in the set '{name}'", hint, ("edges", name))
-            twice = np.flatnonzero(inside & (found > 0))
+            twice = np.flatnonzero(inside & (sets_of_edges > 0))
             if name != ALL and len(twice):
                 a, b = (int(i) + 1 for i in lattice.edges[twice[0]])
-                message = f"the edge from node {a} to node {b} is in '{names[found[twice[0]] - 1]}' and in '{name}'"
+                message = (
+                    f"the edge from node {a} to node {b} is in '{names[sets_of_edges[twice[0]] - 1]}' and in '{name}'"
+                )
                 raise FileProblem(message, "remove it from one of them", ("edges", name))
-            found[inside & (name != ALL)] = number
-        return found
+            sets_of_edges[inside & (name != ALL)] = number
+        return sets_of_edges
 
     @property
     @abstractmethod

@@ -26,7 +26,7 @@ from pliant.mesh.base import MeshBase, PlacedMesh, of_kinds, section_properties
 from pliant.mesh.beam_edge import EDGE, edge_force, edge_stiffness
 from pliant.mesh.edges import EdgesBase, ShellEdges
 from pliant.motion import FREE
-from pliant.rod.actuation import STEADY
+from pliant.rod.chamber import STEADY
 from pliant.rod.curve import constant_strain
 from pliant.rod.properties import RodProperties, Station
 from pliant.rod.strains import ALL

@@ -37,7 +37,7 @@ from pliant.model.signals import SignalTable
 from pliant.model.system import Element, System, SystemBuilder
 from pliant.motion.arc_coordinates import ArcCoordinates
 from pliant.motion.base import Motion, Quaternion
-from pliant.motion.fixed import FIXED
+from pliant.motion.elementary import FIXED
 
 if TYPE_CHECKING:
     from pliant.rod.stations import StrainSample

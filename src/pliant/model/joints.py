@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from pliant.geometry import se3
 from pliant.geometry.se3 import Pose
-from pliant.joint.armature import armature
 from pliant.joint.coordinate import Coordinate, LengthCoordinate, Orientation
 from pliant.joint.coordinate_force import (
     CONSTANTS,
@@ -15,6 +14,7 @@ from pliant.joint.coordinate_force import (
     ORIENTATION,
     ORIENTATION_FORCE,
     CoefficientCoordinates,
+    armature,
     coordinate_force,
     varying_force,
 )

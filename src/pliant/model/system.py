@@ -20,7 +20,7 @@ from pliant.formula.inertia import Inertia
 from pliant.formula.route import RouteForce
 from pliant.geometry.se3 import Pose, pose_scalars, scalars
 from pliant.model.contact_shapes import ContactBuilder, ContactSystem
-from pliant.motion.base import Motion, OfParts, Part
+from pliant.motion.base import CoordinatePart, Motion, WithCoordinates
 
 PLACEMENT_SIZE = 12
 MASS_SIZE = 10
@@ -36,13 +36,13 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Element(OfParts):
+class Element(WithCoordinates):
     """Coordinates `q[q_at : q_at + q_size]` with rates `v[v_at : v_at + v_size]` that move `nodes` relative to `base`."""
 
     base: int
     q_at: int
     v_at: int
-    parts: tuple[Part, ...]
+    parts: tuple[CoordinatePart, ...]
     nodes: tuple[int, ...]
 
 

@@ -52,13 +52,13 @@ class Quaternion:
         return so3.hat(v)
 
 
-Part = Vector | Quaternion
+CoordinatePart = Vector | Quaternion
 
 
-class OfParts:
+class WithCoordinates:
     """Base of classes with coordinates, listed in `parts`."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[CoordinatePart, ...]
 
     @cached_property
     def q_size(self) -> int:
@@ -95,7 +95,7 @@ class Functions:
 
 
 @dataclass(frozen=True)
-class Motion(OfParts):
+class Motion(WithCoordinates):
     """A type of relative motion between two frames.
 
     Attributes:
@@ -118,7 +118,7 @@ class Motion(OfParts):
     """
 
     name: str
-    parts: tuple[Part, ...]
+    parts: tuple[CoordinatePart, ...]
     constants: int
     pose: Callable[[Any, Any], Pose]
     subspace: Callable[..., Any] | None = None

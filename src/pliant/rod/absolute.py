@@ -18,18 +18,16 @@ from pliant.language.base import Problem
 from pliant.language.scalar import Scalar
 from pliant.motion import FREE, PLANAR_XZ, PLANAR_YZ
 from pliant.motion.fields import Fields
-from pliant.rod.lumped import WORLD
-from pliant.rod.properties import RodProperties
+from pliant.rod.model_limits import limit_turns
+from pliant.rod.properties import WORLD, RodProperties
+from pliant.rod.quadrature import ROUND_OFF
 from pliant.rod.section_law import Law, joins_pieces, mean_stretch
 from pliant.rod.strains import ALL, IN_PLANE, LABELS, Free, Plane, plane_of
-from pliant.rod.turn_limits import limit_turns
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
     from pliant.rod.rod import Rod
 
-ROUND_OFF = 1e-9
-"""Relative tolerance of geometric comparisons."""
 
 ANEW = "load the model with these values instead: load(..., set={...})"
 """Hint for errors where other values of parameters would change which section a frame is on."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations_with_replacement, permutations
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import casadi as ca
@@ -12,10 +13,50 @@ from pydantic import Field, model_validator
 from pliant.language.base import Problem, fault, positive
 from pliant.language.repeated import Repeated
 from pliant.language.scalar import Angle, Area, Compliance, ForceSignal, Length, PressureSignal, Scalar
-from pliant.rod.actuation import chamber_signals
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
+
+
+PAIRS = tuple(combinations_with_replacement(range(3), 2))
+TRIPLES = tuple(combinations_with_replacement(range(3), 3))
+STEADY = 6
+"""Number of signals of chambers whose force is independent of the strains: that force."""
+VARYING = STEADY + len(PAIRS) + len(TRIPLES)
+"""Number of signals of chambers whose force depends on the strains: also the distinct entries of Q and C."""
+
+
+def chamber_signals(x: Any, y: Any, coefficients: Sequence[Any]) -> list[Any]:
+    """Signals of a chamber at (x, y) [m] that pushes with `c0 + c1 m + c2 m^2` [N] when stretched by m: six if c1 and c2 are
+    omitted."""
+    n = (1, y, -x)
+    out = [0, 0, *(coefficients[0] * entry for entry in n), 0]
+    if len(coefficients) > 1:
+        out += [coefficients[1] * n[i] * n[j] for i, j in PAIRS]
+        out += [coefficients[2] * n[i] * n[j] * n[k] for i, j, k in TRIPLES]
+    return out
+
+
+def actuation(strain: Any, signal: Any) -> Any:
+    """Force along the six strains [N, N m] from a rod's signals: none, `STEADY` or `VARYING` ones."""
+    if signal.numel() <= STEADY:
+        return signal if signal.numel() else ca.DM.zeros(STEADY)
+    z = ca.vertcat(1 + strain[2], strain[3], strain[4])
+    pairs = signal[STEADY : STEADY + len(PAIRS)]
+    triples = signal[STEADY + len(PAIRS) :]
+    linear = ca.SX(3, 3)
+    for at, (i, j) in enumerate(PAIRS):
+        linear[i, j] = linear[j, i] = pairs[at]
+    for at, triple in enumerate(TRIPLES):
+        for i, j, k in sorted(set(permutations(triple))):
+            linear[i, j] += triples[at] * z[k]
+    push = linear @ z
+    return signal[:STEADY] + ca.vertcat(0, 0, push, 0)
+
+
+def signal_word(signals: int) -> str:
+    """Suffix of the names of force kinds with different signals."""
+    return {0: "", STEADY: "_actuated", VARYING: "_chambers"}[signals]
 
 
 class Chamber(Repeated):

@@ -31,10 +31,9 @@ from pliant.rod.absolute import (
     sections,
     strains_of_sections,
 )
-from pliant.rod.actuation import signal_word
 from pliant.rod.base import RodModelBase
-from pliant.rod.lumped import add_lumped_masses
-from pliant.rod.properties import RodProperties
+from pliant.rod.chamber import signal_word
+from pliant.rod.properties import RodProperties, add_lumped_masses
 from pliant.rod.section_law import Law, constants_of, section_effect
 from pliant.rod.stations import SectionState, note_sample, section_state
 from pliant.rod.strains import Free

@@ -21,8 +21,8 @@ from typing import Any, ClassVar, Literal
 
 from pliant.formula.inertia import Inertia
 from pliant.motion.arc_coordinates import ArcCoordinates
-from pliant.rod.arc_energy import FORM, ArcEnergy, Energy
-from pliant.rod.arc_model import ArcModel, energy_inertia
+from pliant.rod.arc import FORM, ArcEnergy, Energy
+from pliant.rod.pcc import ArcModel, energy_inertia
 
 CONSTANTS_FILE = Path(__file__).with_name("pcc_cog_constants.json")
 

@@ -19,14 +19,21 @@ from pydantic import Field
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
 from pliant.motion.base import Motion
-from pliant.rod.absolute import ANEW, ROUND_OFF
+from pliant.rod.absolute import ANEW
 from pliant.rod.base import RodModelBase
-from pliant.rod.constant_strain import exponential, twist_slope
-from pliant.rod.pieces import Piece, add_pieces
+from pliant.rod.model_limits import remark_steps
+from pliant.rod.pieces import (
+    RodPiece,
+    add_pieces,
+    exponential,
+    held_values,
+    name_strains,
+    segment_motion,
+    segment_piece,
+    twist_slope,
+)
 from pliant.rod.properties import RodProperties, add_piece_of_mass
-from pliant.rod.quadrature import gauss_between
-from pliant.rod.segments import held_values, name_strains, segment_motion, segment_piece
-from pliant.rod.steps import remark_steps
+from pliant.rod.quadrature import ROUND_OFF, gauss_between
 from pliant.rod.strains import ALL, Free
 
 if TYPE_CHECKING:
@@ -66,7 +73,7 @@ class Pcs(RodModelBase):
         build.name_frame(rod.name, node, placement)
         build.rod_stations(rod.name, [(node, placement)], [0.0])
         every = [self._started(rod, begin, end) for begin, end in pairwise(arcs)]
-        pieces: list[Piece] = []
+        pieces: list[RodPiece] = []
         for k, (started, held) in enumerate(zip(every, held_values(rod.free, every), strict=True)):
             length, span = lengths[k], (ends[k], ends[k + 1])
             mass = mass_points(rod, *span, self.mass_points)
@@ -80,7 +87,7 @@ class Pcs(RodModelBase):
                 add_piece_of_mass(build, rod, number, se3.identity(), point.weight * length, point.x, point.span)
             for number, frame in zip(element.nodes[len(points) :], frames, strict=False):
                 build.name_frame(f"{rod.name}.{frame}", number, se3.identity())
-            pieces.append(Piece(element, held, length, (ends[k] + ends[k + 1]) / 2, started, span))
+            pieces.append(RodPiece(element, held, length, (ends[k] + ends[k + 1]) / 2, started, span))
             node, placement = element.nodes[-1], se3.identity()
             build.rod_stations(rod.name, [(node, placement)], [ends[k + 1]])
         build.name_frame(f"{rod.name}.tip", node, placement)
@@ -106,12 +113,12 @@ class MassPoint:
 
 def mass_points(rod: RodProperties, begin: float, end: float, count: int, *, split: bool = True) -> list[MassPoint]:
     """Gauss points of the mass between two fractions of the length, in each part without steps and kinks."""
-    parts, found = rod.parts(begin, end) if split else [(begin, end)], []
+    parts, mass_points = rod.parts(begin, end) if split else [(begin, end)], []
     for first, last in parts:
         a, b = ((x - begin) / (end - begin) for x in (first, last)) if len(parts) > 1 else (0.0, 1.0)
         for inside, weight in gauss_between(a, b, count):
-            found.append(MassPoint(inside, begin + (end - begin) * inside, weight, (first, last)))
-    return found
+            mass_points.append(MassPoint(inside, begin + (end - begin) * inside, weight, (first, last)))
+    return mass_points
 
 
 def element_lengths(rod: RodProperties, ends: Sequence[float]) -> tuple[list[Any], list[Any]]:
@@ -128,7 +135,7 @@ def frames_on_segment(build: Build, rod: RodProperties, segment: int, ends: Sequ
 
     The segment of a frame is determined at the model's own parameter values; the fraction remains an expression.
     """
-    found, segments = {}, len(ends) - 1
+    frames_on_segment, segments = {}, len(ends) - 1
     equal = not rod.steps or list(ends) == [k / segments for k in range(segments + 1)]
     for name, at in rod.attachments.items():
         # the ends of the rod are within round-off
@@ -138,11 +145,11 @@ def frames_on_segment(build: Build, rod: RodProperties, segment: int, ends: Sequ
             begin, end = ends[segment : segment + 2]
             # multiplied by the number of equal segments, which is exact
             fraction = at / rod.length * segments if equal else (at / rod.length - begin) / (end - begin) + segment
-            found[name] = fraction - segment
+            frames_on_segment[name] = fraction - segment
             text = f"the frame '{name}' moves to another segment than in the model"
             for amount in (fraction - segment, segment + 1 - fraction):
                 build.require(amount + ROUND_OFF, f"rods.{rod.name}.frames.{name}", text, ANEW)
-    return found
+    return frames_on_segment
 
 
 def _segment_pose(strain: Any, s: Any) -> Pose:

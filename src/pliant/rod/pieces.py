@@ -3,6 +3,11 @@
 A model with strains as functions of coordinates (`pcs`, `pseudo_rigid`, `gvs`, `polynomial`, arcs) defines its pieces by a
 `PieceKind`: a segment, or a point of a polynomial that represents a part of the length. Most laws act on each piece separately; a
 law that couples all pieces of a rod (`section_law.joins_pieces`) combines them in one force.
+
+Rods as segments in series with their free strains as coordinates: common base of `pcs` and `pseudo_rigid`.
+
+Fixed strains are constants of a segment. If they are all zero for all parameters, as in a straight rod, separate types omit them:
+their kernels are shorter.
 """
 
 from __future__ import annotations
@@ -12,13 +17,18 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import casadi as ca
+
 from pliant.formula.base import CoordinateForce, Effect, joined
-from pliant.motion.base import Part
+from pliant.geometry import se3, so3
+from pliant.geometry.se3 import Pose
+from pliant.motion.base import CoordinatePart, Motion, Vector
 from pliant.motion.fields import Fields
-from pliant.rod.actuation import signal_word
+from pliant.rod.chamber import signal_word
 from pliant.rod.properties import RodProperties
 from pliant.rod.section_law import Law, constants_of, joins_pieces, mean_stretch, section_effect
 from pliant.rod.stations import SectionState, note_sample, section_state
+from pliant.rod.strains import ALL, LABELS, Free, all_six, held_strains, is_zero, spelled
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
@@ -48,14 +58,14 @@ class PieceKind:
     """
 
     name: str
-    parts: tuple[Part, ...]
+    parts: tuple[CoordinatePart, ...]
     shape: Fields
     state: Callable[[Any, Any], PieceState]
     section: Callable[[SectionState, Any], SectionState] | None = None
 
 
 @dataclass(frozen=True)
-class Piece:
+class RodPiece:
     """A piece of a rod: its element, constants of its shape, its length [m], its fraction of the rod, and its six
     initial strains."""
 
@@ -69,7 +79,7 @@ class Piece:
 
 
 def add_pieces(
-    build: Build, rod: RodProperties, kind: PieceKind, pieces: Sequence[Piece], *, order: int, points: int = 1,
+    build: Build, rod: RodProperties, kind: PieceKind, pieces: Sequence[RodPiece], *, order: int, points: int = 1,
     smooth: bool = False, viscous: bool = False,
 ) -> None:  # fmt: skip
     """Add the section law of all pieces of a rod, in order.
@@ -154,3 +164,107 @@ def _states(
         [x for _, _, x in found],
     )
     return found, mean_stretch(strains, rates, constants)
+
+
+PoseOfStrains = Callable[[Any, Any], Pose]
+"""Pose of a segment's end from its six strains and a length [m]."""
+
+
+def held_values(free: Free, every: Sequence[Sequence[Any]]) -> list[list[Any]]:
+    """Initial values of the fixed strains in each segment of a rod; empty if all are zero."""
+    held = [[started[k] for k in held_strains(free)] for started in every]
+    return [[] for _ in every] if all(is_zero(value) for values in held for value in values) else held
+
+
+def name_strains(build: Build, rod: RodProperties, element: Element, number: int, started: Sequence[Any]) -> None:
+    """Name the free strains of a segment (numbered from 1) and initialize them from the rod's shape."""
+    for j, k in enumerate(rod.free):
+        unit = "-" if k < 3 else "1/m"
+        name = f"{rod.name}.{LABELS[k]}[{number}]"
+        build.coordinate(name, element.q_at + j, element.v_at + j, started[k], unit=unit)
+
+
+@cache
+def segment_piece(
+    free: Free = ALL, held: int = 0, section: Callable[[SectionState, Any], SectionState] | None = None
+) -> PieceKind:
+    """A segment with its free strains as coordinates; the constants of its shape are `held` values of the others.
+
+    Forces along fixed strains do no work. section: as in `PieceKind`.
+    """
+    shape = Fields(f"held:{held}")
+
+    def state(q: Any, c: Any) -> PieceState:
+        return PieceState(all_six(free, q, c), lambda v: all_six(free, v, c[0:0]), lambda force: force[list(free)])
+
+    name = f"section{spelled(free)}" + ("_held" if held else "")
+    return PieceKind(name, (Vector(len(free)),), shape, state, section)
+
+
+def segment_motion(
+    name: str,
+    pose: PoseOfStrains,
+    free: Free,
+    held: int,
+    twists: Callable[[Any, Any], Any] | None = None,
+    acceleration: Callable[[Any, Any, Any], Any] | None = None,
+) -> Motion:
+    """A motion by the free strains. Constants: a length [m], then `held` values of the fixed strains.
+
+    `twists` of the same arguments as `pose`: twist of the end in base axes per unit rate of each of the six strains;
+    `acceleration` of these and the six rates: rate of the end's twist at constant rates.
+    """
+
+    def of_free(q: Any, c: Any) -> Pose:
+        return pose(all_six(free, q, c[1:]), c[0])
+
+    def subspace(q: Any, c: Any) -> Any:
+        assert twists is not None
+        return twists(all_six(free, q, c[1:]), c[0])[:, list(free)]
+
+    def of_rates(q: Any, c: Any, v: Any) -> Any:
+        assert acceleration is not None
+        return acceleration(all_six(free, q, c[1:]), c[0], all_six(free, v, c[0:0]))
+
+    word = f"{name}{spelled(free)}" + ("_held" if held else "")
+    return Motion(
+        word, (Vector(len(free)),), 1 + held, of_free, subspace if twists else None,
+        acceleration=of_rates if acceleration else None,
+    )  # fmt: skip
+
+
+@cache
+def exponential() -> ca.Function:
+    """Of a twist (6): rotation matrix, position, and the twist of its end in base axes per unit of each entry (6 x 6)."""
+    x = ca.SX.sym("x", 6)
+    at, _ = so3.angle_functions(ca.dot(x[3:6], x[3:6]))
+    return ca.Function("exponential", [x], [*se3.exp(x, at), se3.left_jacobian(x, at)], {"cse": True})
+
+
+@cache
+def load_slope() -> ca.Function:
+    """For a twist x and a wrench (6 each): derivative with respect to x of the wrench's work per unit of each entry of x (6 x
+    6)."""
+    x, wrench = ca.SX.sym("x", 6), ca.SX.sym("f", 6)
+    slope = _along(lambda x, at: se3.left_jacobian(x, at).T @ wrench, x, ca.SX.eye(6))
+    return ca.Function("load_slope", [x, wrench], [ca.densify(slope)], {"cse": True})
+
+
+@cache
+def twist_slope() -> ca.Function:
+    """For a twist x and its rate y (6 each): derivative of the end's twist `left_jacobian(x) y` along y, at constant y (6)."""
+    x, y = ca.SX.sym("x", 6), ca.SX.sym("y", 6)
+    slope = _along(lambda x, at: se3.left_jacobian(x, at) @ y, x, y)
+    return ca.Function("twist_slope", [x, y], [ca.densify(slope)], {"cse": True})
+
+
+def _along(expression: Callable[[Any, so3.AngleFunctions], Any], x: Any, directions: Any) -> Any:
+    """Derivatives of an expression of a twist x and of the functions of its angle, one column per direction (6 x n).
+
+    The functions are treated as independent variables with known derivatives.
+    """
+    values, slopes = so3.angle_functions(ca.dot(x[3:6], x[3:6]))
+    symbols = ca.SX.sym("f", len(values))
+    moving = ca.vertcat(directions, ca.vertcat(*slopes) @ (2 * x[3:6].T @ directions[3:6, :]))
+    found = expression(x, so3.AngleFunctions(*ca.vertsplit(symbols)))
+    return ca.substitute(ca.jtimes(found, ca.vertcat(x, symbols), moving), symbols, ca.vertcat(*values))

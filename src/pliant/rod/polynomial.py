@@ -28,16 +28,15 @@ from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
 from pliant.language.base import Problem
 from pliant.language.scalar import Scalar
-from pliant.motion.base import Motion, Part, Quaternion, Vector
+from pliant.motion.base import CoordinatePart, Motion, Quaternion, Vector
 from pliant.motion.fields import Fields
 from pliant.rod.absolute import plane_problems, refuse_shape_out_of_plane, strains_of_sections
 from pliant.rod.base import RodModelBase
+from pliant.rod.model_limits import refuse_turn, remark_steps
 from pliant.rod.pcs import mass_points
-from pliant.rod.pieces import Piece, PieceKind, PieceState, add_pieces
+from pliant.rod.pieces import PieceKind, PieceState, RodPiece, add_pieces
 from pliant.rod.properties import RodProperties, add_piece_of_mass
-from pliant.rod.steps import remark_steps
 from pliant.rod.strains import Free, Plane, plane_of
-from pliant.rod.turn_limits import refuse_turn
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
@@ -128,7 +127,7 @@ class Polynomial(RodModelBase):
         for x, weight in zip(*gauss(points), strict=True):
             shape = [rod.length, *basis.values(x)[basis.displacements :], *basis.slopes(x)]
             strain = rod.curve.straight or _entries(_strains(*_local_state(started, ca.vertcat(*shape), kind.in_space)))
-            pieces.append(Piece(element, shape, weight * rod.length, x, strain))
+            pieces.append(RodPiece(element, shape, weight * rod.length, x, strain))
         add_pieces(build, rod, polynomial_point(kind), pieces, order=points, points=points, smooth=True)
 
 
@@ -250,7 +249,7 @@ class Polynomials:
         return (0, 1, 2) if self.plane is None else (NORMAL[self.plane],)
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[CoordinatePart, ...]:
         """The coordinates; in a plane all are plain numbers."""
         turns = (Vector(len(self.axes) * self.order),)
         if self.orientation == "four" and self.plane is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -13,9 +13,9 @@ import numpy as np
 
 from pliant.geometry import se3
 from pliant.geometry.se3 import Pose, scalars
-from pliant.rod.actuation import STEADY, VARYING
+from pliant.rod.chamber import STEADY, VARYING
 from pliant.rod.curve import Curve, constant_strain
-from pliant.rod.quadrature import NEAR, divide, gauss_between, parts_between, product_weights
+from pliant.rod.quadrature import ROUND_OFF, divide, gauss_between, parts_between, product_weights
 from pliant.rod.section_law import FibreSection, Law, StrainFactors, constants_of
 from pliant.rod.strains import LABELS, Free
 from pliant.section.base import MaterialValues, OneSection, SectionProperties
@@ -116,13 +116,15 @@ class RodProperties:
     def breaks(self) -> tuple[float, ...]:
         """Fractions of the length between base and tip where a property has a step or a kink."""
         every = sorted(s.x for along in (self.sections, self.materials, self.dampings, self.law_numbers) for s in along)
-        inside = [float(x) for x in every if NEAR < x < 1 - NEAR]
-        return tuple(x for k, x in enumerate(inside) if k == 0 or x - inside[k - 1] > NEAR)
+        inside = [float(x) for x in every if ROUND_OFF < x < 1 - ROUND_OFF]
+        return tuple(x for k, x in enumerate(inside) if k == 0 or x - inside[k - 1] > ROUND_OFF)
 
     @cached_property
     def steps(self) -> tuple[float, ...]:
         """Fractions of the length between base and tip where the section has a step."""
-        return tuple(float(a.x) for a, b in pairwise(self.sections) if b.x - a.x <= NEAR and NEAR < a.x < 1 - NEAR)
+        return tuple(
+            float(a.x) for a, b in pairwise(self.sections) if b.x - a.x <= ROUND_OFF and ROUND_OFF < a.x < 1 - ROUND_OFF
+        )
 
     def division(self, elements: int) -> list[float]:
         """Ends of elements as fractions of the length: equal elements, or with ends at steps of the section."""
@@ -341,9 +343,11 @@ def _sections(rod: Rod, build: Build, along: Callable[[Sequence[Any]], Stations]
 def _single_sections(rod: Rod, build: Build) -> list[OneSection]:
     """The sections of a rod in order, those of a table if it has one."""
     table = build.robot.sections[rod.section[0]].stations_by_arc_length() if len(rod.section) == 1 else ()
-    found = [build.robot.sections[name] for name in ([name for _, name in table] or rod.section)]
-    assert all(isinstance(section, OneSection) for section in found), "a table holds no other table: checked when read"
-    return found  # type: ignore[return-value]
+    single_sections = [build.robot.sections[name] for name in ([name for _, name in table] or rod.section)]
+    assert all(isinstance(section, OneSection) for section in single_sections), (
+        "a table holds no other table: checked when read"
+    )
+    return single_sections  # type: ignore[return-value]
 
 
 def _over_fibres(rod: Rod, build: Build, law: Law, sections: Stations) -> tuple[Law, Stations]:
@@ -405,3 +409,57 @@ def add_piece_of_mass(
         inertia = ca.blockcat([[I_x, I_xy, 0], [I_xy, I_y, 0], [0, 0, I_z]])
         build.system.mass(node, mass, ca.DM.zeros(3), inertia, placement)
     build.rod_piece(rod.name, node, placement, length, x, span)
+
+
+WORLD = 0
+GAUSS = 3**-0.5
+"""Gauss points at +-GAUSS of a half piece give its exact mass, centre and inertia, also for linear taper."""
+
+
+def add_lumped_masses(
+    build: Build,
+    rod: RodProperties,
+    nodes: Sequence[tuple[int, Pose]],
+    arc_lengths: Sequence[Any],
+    fractions: Sequence[float],
+) -> None:
+    """Distribute the rod's mass to nodes (with placements) at the given arc lengths [m], including base and tip.
+
+    `fractions` are these relative to the length at the model's own parameter values.
+
+    Mass, centre of mass and inertia of the rod are exact in its initial shape. Mass on the world is omitted: it never moves.
+    """
+    for piece in lumped_pieces(rod, nodes, arc_lengths, fractions):
+        add_piece_of_mass(build, rod, *piece)
+
+
+def lumped_pieces(
+    rod: RodProperties, nodes: Sequence[tuple[int, Pose]], arc_lengths: Sequence[Any], fractions: Sequence[float]
+) -> Iterator[tuple[int, Pose, Any, float, tuple[float, float]]]:
+    """Short pieces of the rod that move with nodes: node, placement, length [m], fraction of the rod's length, and the ends of the
+    part without steps and kinks that two of them represent."""
+    last = len(nodes) - 1
+    for k, ((node, placement), here) in enumerate(zip(nodes, arc_lengths, strict=True)):
+        if node == WORLD:
+            continue
+        before, after = max(k - 1, 0), min(k + 1, last)
+        begin, end = (_point(fractions[before], fractions[k], fractions[after], side) for side in (-1, 1))
+        parts = rod.parts(begin, end)
+        if len(parts) > 1:
+            first, last_arc = (_point(arc_lengths[before], here, arc_lengths[after], side) for side in (-1, 1))
+            for part in parts:
+                for x, weight in gauss_between(*part, 2):
+                    at = first + (x - begin) / (end - begin) * (last_arc - first)
+                    length = weight / (end - begin) * (last_arc - first)
+                    yield node, se3.compose(placement, rod.curve.relative(here, at)), length, x, part
+            continue
+        half = (arc_lengths[after] - arc_lengths[before]) / 4
+        for side in (-GAUSS, GAUSS):
+            at = _point(arc_lengths[before], here, arc_lengths[after], side)
+            x = _point(fractions[before], fractions[k], fractions[after], side)
+            yield node, se3.compose(placement, rod.curve.relative(here, at)), half, x, (begin, end)
+
+
+def _point(before: Any, here: Any, after: Any, side: float) -> Any:
+    """Point of the piece that reaches half-way to both neighbours; `side` from -1 (its begin) to 1 (its end)."""
+    return (before + 2 * here + after) / 4 + side * (after - before) / 4

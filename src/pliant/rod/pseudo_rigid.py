@@ -19,16 +19,14 @@ from pydantic import Field
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
 from pliant.motion.base import Motion
-from pliant.rod.absolute import ANEW, ROUND_OFF
+from pliant.rod.absolute import ANEW
 from pliant.rod.base import RodModelBase
-from pliant.rod.lumped import add_lumped_masses
-from pliant.rod.pieces import Piece, add_pieces
-from pliant.rod.properties import RodProperties
-from pliant.rod.segments import held_values, name_strains, segment_motion, segment_piece
+from pliant.rod.model_limits import limit_turns, remark_steps
+from pliant.rod.pieces import RodPiece, add_pieces, held_values, name_strains, segment_motion, segment_piece
+from pliant.rod.properties import RodProperties, add_lumped_masses
+from pliant.rod.quadrature import ROUND_OFF
 from pliant.rod.stations import SectionState
-from pliant.rod.steps import remark_steps
 from pliant.rod.strains import ALL, Free
-from pliant.rod.turn_limits import limit_turns
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
@@ -57,7 +55,7 @@ class PseudoRigid(RodModelBase):
     def apply(self, build: Build, rod: RodProperties) -> None:
         """Add the links to the system."""
         length = rod.length / self.elements
-        nodes, pieces = [(rod.node, rod.placement)], list[Piece]()
+        nodes, pieces = [(rod.node, rod.placement)], list[RodPiece]()
         every = [self._started(rod, k * length, (k + 1) * length) for k in range(self.elements)]
         for k, (started, held) in enumerate(zip(every, held_values(rod.free, every), strict=True)):
             node, placement = nodes[-1]
@@ -65,7 +63,7 @@ class PseudoRigid(RodModelBase):
             motion = link_joint(self.map, rod.free, len(held))
             element = build.element(node, [build.plan(motion, placement, (length, *held))])
             name_strains(build, rod, element, k + 1, started)
-            pieces.append(Piece(element, held, length, (k + 0.5) / self.elements, started, span))
+            pieces.append(RodPiece(element, held, length, (k + 0.5) / self.elements, started, span))
             nodes.append((element.nodes[0], se3.identity()))
         add_pieces(build, rod, segment_piece(rod.free, len(pieces[0].shape), at_joint), pieces, order=2)
         fractions = [k / self.elements for k in range(self.elements + 1)]

@@ -7,13 +7,13 @@ from itertools import pairwise
 
 import numpy as np
 
-NEAR = 1e-9
+ROUND_OFF = 1e-9
 """Fractions of a rod's length closer than this coincide."""
 
 
 def parts_between(breaks: Sequence[float], begin: float, end: float) -> list[tuple[float, float]]:
     """The intervals into which breaks divide an interval."""
-    inside = [x for x in breaks if begin + NEAR < x < end - NEAR]
+    inside = [x for x in breaks if begin + ROUND_OFF < x < end - ROUND_OFF]
     return list(pairwise([begin, *inside, end]))
 
 
@@ -29,11 +29,11 @@ def product_weights(
 ) -> list[tuple[float, list[float]]]:
     """Points of a part of an interval, each with its weights for integrals of a function times the Lagrange polynomials through
     `points`: with these, the points carry the exact integral and, if there are two or more, the exact first moment."""
-    found = []
+    product_weights = []
     for x, weight in gauss_between(begin, end, count or len(points) // 2 + 2):
         values = [float(np.prod([(x - q) / (p - q) for q in points if q != p])) for p in points]
-        found.append((x, [weight * value for value in values]))
-    return found
+        product_weights.append((x, [weight * value for value in values]))
+    return product_weights
 
 
 def divide(stops: Sequence[float], count: int) -> list[float]:

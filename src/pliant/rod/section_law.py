@@ -30,11 +30,10 @@ from typing import Any, Literal
 
 import casadi as ca
 
-from pliant.formula.base import Effect, power_law
-from pliant.formula.variable_stiffness import gauss
+from pliant.formula.base import Effect, gauss, power_law
 from pliant.language.state_formula import StateFormula, sizes, words
 from pliant.motion.fields import Fields
-from pliant.rod.actuation import actuation
+from pliant.rod.chamber import actuation
 from pliant.rod.strains import LABELS
 from pliant.section.fibre_law import FIBRE_LAWS, FibreLaw
 

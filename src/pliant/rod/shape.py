@@ -18,8 +18,7 @@ from pliant.language.environment import to_node
 from pliant.language.placement import Placement
 from pliant.language.scalar import LARGEST, Angle, Length, LengthVector, Number, Scalar
 from pliant.language.syntax import symbols
-from pliant.rod.curve import Curve, constant_strain, through_poses
-from pliant.rod.spline import frames_along
+from pliant.rod.curve import Curve, constant_strain, frames_along, through_poses
 
 if TYPE_CHECKING:
     from pliant.model.build import Build

@@ -17,16 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 
-from pliant.rod.actuation import actuation
+from pliant.rod.chamber import actuation
+from pliant.rod.quadrature import ROUND_OFF
 from pliant.rod.section_law import Law, section_effect
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
     from pliant.rod.properties import RodProperties
 
-
-ROUND_OFF = 1e-9
-"""Accepted distance of a station beyond the ends of the rod, relative to its length."""
 
 BEYOND = 2.0
 """A fraction of the length that no station has."""

@@ -29,8 +29,8 @@ from pliant.motion import DISPLACEMENT, PLANAR_XZ, PLANAR_YZ
 from pliant.motion.base import Motion
 from pliant.motion.fields import Fields
 from pliant.rod.absolute import Mesh, mesh, name_frames, strains_of_sections
-from pliant.rod.actuation import actuation, signal_word
 from pliant.rod.base import RodModelBase
+from pliant.rod.chamber import actuation, signal_word
 from pliant.rod.finite_element import (
     STRAIGHT,
     compliance,
@@ -39,8 +39,7 @@ from pliant.rod.finite_element import (
     strain_friction,
     turning_of,
 )
-from pliant.rod.lumped import GAUSS, lumped_pieces
-from pliant.rod.properties import RodProperties
+from pliant.rod.properties import GAUSS, RodProperties, lumped_pieces
 from pliant.rod.section_law import CONSTANTS, section_effect
 from pliant.rod.stations import SectionState, note_sample, section_state
 from pliant.rod.strains import Free, Plane, plane_of

@@ -3,12 +3,10 @@
 from typing import Annotated, TypeAlias
 
 from pliant.language.base import ByType
-from pliant.section.annulus import Annulus
 from pliant.section.base import Holes
-from pliant.section.circle import Circle
 from pliant.section.explicit_properties import ExplicitProperties, ExplicitStiffness
 from pliant.section.polygon import Polygon
-from pliant.section.rectangle import Rectangle
+from pliant.section.shapes import Annulus, Circle, Rectangle
 from pliant.section.table import Station, Table
 
 Section: TypeAlias = Annotated[

@@ -24,10 +24,10 @@ DIRECTIONS = 10
 def disc(x: Any, y: Any, radius: Any) -> list[Fibre]:
     """A disc: its centre and two circles, at the points of Gauss-Radau in the squared radius."""
     area, root = math.pi * radius**2, math.sqrt(6)
-    found = [(x, y, area / 9)]
+    disc = [(x, y, area / 9)]
     for k, (share, weight) in enumerate((((6 - root) / 10, (16 + root) / 36), ((6 + root) / 10, (16 - root) / 36))):
-        found += _circle(x, y, radius * math.sqrt(share), area * weight, 0.5 * k)
-    return found
+        disc += _circle(x, y, radius * math.sqrt(share), area * weight, 0.5 * k)
+    return disc
 
 
 def small_disc(x: Any, y: Any, radius: Any) -> list[Fibre]:
@@ -38,11 +38,11 @@ def small_disc(x: Any, y: Any, radius: Any) -> list[Fibre]:
 
 def ring(outer: Any, inner: Any) -> list[Fibre]:
     """A ring about the axis: three circles, at the points of Gauss in the squared radius."""
-    found = []
+    ring = []
     for k, (point, weight) in enumerate(zip(*_gauss(3), strict=True)):
         square = inner**2 + (outer**2 - inner**2) * (1 + point) / 2
-        found += _circle(0.0, 0.0, square**0.5, math.pi * (outer**2 - inner**2) * weight / 2, 0.5 * (k % 2))
-    return found
+        ring += _circle(0.0, 0.0, square**0.5, math.pi * (outer**2 - inner**2) * weight / 2, 0.5 * (k % 2))
+    return ring
 
 
 def rectangle(width: Any, height: Any) -> list[Fibre]:
@@ -57,11 +57,11 @@ def polygon(corners: Sequence[tuple[Any, Any]]) -> list[Fibre]:
     edges = list(zip(corners, [*corners[1:], corners[0]], strict=True))
     total = sum(a * d - b * c for (a, b), (c, d) in edges)
     sign = total / (total * total) ** 0.5
-    found = []
+    polygon = []
     for (a, b), (c, d) in edges:
         area = sign * (a * d - b * c) / 2
-        found += [(u * a + w * c, u * b + w * d, area * weight) for u, w, weight in TRIANGLE]
-    return found
+        polygon += [(u * a + w * c, u * b + w * d, area * weight) for u, w, weight in TRIANGLE]
+    return polygon
 
 
 def standardized(fibres: Sequence[Fibre]) -> list[Any]:
@@ -85,10 +85,10 @@ def _gauss(count: int) -> tuple[list[float], list[float]]:
 
 def _triangle() -> list[tuple[float, float, float]]:
     """Radon's seven points of a triangle with a corner at the origin: fractions of the other two corners, and weights."""
-    found, root = [(1 / 3, 1 / 3, 9 / 40)], math.sqrt(15)
+    triangle, root = [(1 / 3, 1 / 3, 9 / 40)], math.sqrt(15)
     for side, weight in (((6 - root) / 21, (155 - root) / 1200), ((6 + root) / 21, (155 + root) / 1200)):
-        found += [(side, side, weight), (side, 1 - 2 * side, weight), (1 - 2 * side, side, weight)]
-    return found
+        triangle += [(side, side, weight), (side, 1 - 2 * side, weight), (1 - 2 * side, side, weight)]
+    return triangle
 
 
 TRIANGLE = _triangle()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pliant.geometry import quaternion
+from pliant.geometry import arrays
 from pliant.language.arrays import others
 from pliant.model.system import System
 
@@ -25,7 +25,7 @@ class ConfigurationGroup:
         """dq/dt of the rates v."""
         out = np.empty(self.nq)
         out[self.plain_q] = v[self.plain_v]
-        out[self.rotation_q] = 0.5 * quaternion.product(q[self.rotation_q], _pure(v[self.rotation_v]))
+        out[self.rotation_q] = 0.5 * arrays.quaternion_product(q[self.rotation_q], _pure(v[self.rotation_v]))
         return out
 
     def rate_matrix(self, q: np.ndarray) -> np.ndarray:
@@ -34,7 +34,9 @@ class ConfigurationGroup:
         out[self.plain_q, self.plain_v] = 1.0
         for k in range(3):
             axis = np.tile(np.eye(4)[k + 1], (len(self.rotation_q), 1))
-            out[self.rotation_q, self.rotation_v[:, k : k + 1]] = 0.5 * quaternion.product(q[self.rotation_q], axis)
+            out[self.rotation_q, self.rotation_v[:, k : k + 1]] = 0.5 * arrays.quaternion_product(
+                q[self.rotation_q], axis
+            )
         return out
 
     def by_increments(self, q: np.ndarray, by_q: np.ndarray) -> np.ndarray:
@@ -54,19 +56,21 @@ class ConfigurationGroup:
         v, a = np.empty(self.nv), np.empty(self.nv)
         v[self.plain_v], a[self.plain_v] = q_dot[self.plain_q], q_ddot[self.plain_q]
         Q, D = q[self.rotation_q], q_dot[self.rotation_q]
-        conjugate = quaternion.conjugate(Q)
+        conjugate = arrays.quaternion_conjugate(Q)
         scale = 2 / np.sum(Q * Q, axis=1, keepdims=True)
-        turn = scale * quaternion.product(conjugate, D)[:, 1:]
+        turn = scale * arrays.quaternion_product(conjugate, D)[:, 1:]
         growth = scale * np.sum(Q * D, axis=1, keepdims=True)
         v[self.rotation_v] = turn
-        a[self.rotation_v] = scale * quaternion.product(conjugate, q_ddot[self.rotation_q])[:, 1:] - growth * turn
+        a[self.rotation_v] = (
+            scale * arrays.quaternion_product(conjugate, q_ddot[self.rotation_q])[:, 1:] - growth * turn
+        )
         return v, a
 
     def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
         """The increment from q0 to q1, with the shorter rotation of each quaternion."""
         out = np.empty(self.nv)
         out[self.plain_v] = q1[self.plain_q] - q0[self.plain_q]
-        turn = quaternion.product(quaternion.conjugate(q0[self.rotation_q]), q1[self.rotation_q])
+        turn = arrays.quaternion_product(arrays.quaternion_conjugate(q0[self.rotation_q]), q1[self.rotation_q])
         turn = np.where(turn[:, :1] < 0, -turn, turn)
         sine = np.sqrt(np.sum(turn[:, 1:] ** 2, axis=1, keepdims=True))
         angle = 2 * np.arctan2(sine, turn[:, :1])

@@ -23,9 +23,9 @@ from pliant.model.model import Model
 from pliant.model.system import FrameForceInstance
 from pliant.output.constraint import ConstraintOutput
 from pliant.output.reaction import ReactionOutput
+from pliant.rod.model_limits import TURN_SHARE
 from pliant.rod.properties import material_entries
 from pliant.rod.rod import Rod
-from pliant.rod.turn_limits import NEAR
 from pliant.section.base import MaterialValues, OneSection
 from pliant.solve.law_ranges import law_range_notes
 from pliant.solve.loop_closure import SILENT_BELOW
@@ -152,7 +152,7 @@ def _turn_limits(model: Model, bound: Binding, states: _States) -> Iterator[str]
     for rod in dict.fromkeys(limit.rod for limit in model.turn_limits):
         mine = [k for k, limit in enumerate(model.turn_limits) if limit.rod == rod]
         worst = max(mine, key=lambda k: largest[k] / allowed[k])
-        if largest[worst] >= NEAR * allowed[worst]:
+        if largest[worst] >= TURN_SHARE * allowed[worst]:
             kind = model.spec.rods[rod].model.kind if rod in model.spec.rods else "of the mesh's edge"
             angle, most = np.degrees(largest[worst]), np.degrees(allowed[worst])
             yield (
@@ -294,7 +294,7 @@ def _turned_links(model: Model, bound: Binding, states: _States) -> Iterator[str
             continue
         ends = _placed_ends(bound, [bound.system.frame_forces[model.link_forces[name]]])
         largest = max((float(np.linalg.norm(ends.between(*poses)[0])) for poses in states.poses), default=0.0)
-        if largest >= NEAR * np.pi:
+        if largest >= TURN_SHARE * np.pi:
             yield (
                 f"the ends of the link '{name}' turn by {np.degrees(largest):.3g} deg against each other; beyond 180 deg its "
                 "deformation jumps. Add stiffness against turning, or measure displacements in the first frame (`map: first`)"
@@ -380,7 +380,7 @@ def _strained_edges(model: Model, bound: Binding, states: _States) -> Iterator[s
             else:
                 length = _distances(bound, forces, states.poses[k])
             longest, shortest = max(longest, float(np.max(length / rest))), min(shortest, float(np.min(length / rest)))
-        if turn >= NEAR * np.pi:
+        if turn >= TURN_SHARE * np.pi:
             yield (
                 f"an edge of the mesh '{name}' turns by {np.degrees(turn):.3g} deg, from one node to the other or against both; "
                 "beyond 180 deg it unwinds to the other side. Use more cells"

@@ -6,11 +6,9 @@ from pliant.language.base import ByType
 from pliant.surface.base import SurfaceBase
 from pliant.surface.box import BoxSurface
 from pliant.surface.capsule import CapsuleSurface
-from pliant.surface.convex import ConvexSurface
 from pliant.surface.cylinder import CylinderSurface
-from pliant.surface.height_field import HeightFieldSurface
-from pliant.surface.mesh import MeshSurface
 from pliant.surface.plane import PlaneSurface
+from pliant.surface.solid import ConvexSurface, HeightFieldSurface, MeshSurface
 from pliant.surface.sphere import SphereSurface
 
 Surface: TypeAlias = Annotated[

@@ -11,8 +11,7 @@ from pliant.geometry.se3 import Pose
 from pliant.language.base import Problem
 from pliant.language.scalar import Length, LengthVector, Scalar
 from pliant.surface.base import SurfaceBase
-from pliant.surface.faces import add_faces
-from pliant.surface.triangles import BOX, BOX_FACES
+from pliant.surface.triangles import BOX, BOX_FACES, add_faces
 
 if TYPE_CHECKING:
     from pliant.model.build import Build

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import casadi as ca
@@ -13,20 +14,27 @@ from pliant.language.base import Problem, positive
 from pliant.language.placement import Axis
 from pliant.language.scalar import Length, Scalar
 from pliant.surface.base import Corner, SurfaceBase, add_shape
-from pliant.surface.faces import matrix_columns
-from pliant.surface.triangles import disc
+from pliant.surface.triangles import disc, matrix_columns
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
 
-ENDLESS = 100.0
-"""Half the length of a cylinder without a given length [m]."""
-ROUND = 0.02
-"""Default radius of the rims relative to the smaller of radius and half the length."""
-CORNERS = 24
-"""Number of corners of the rim of a flat end."""
-RIM = 0.5
-"""Share of a contact's stiffness at each corner of a rim."""
+
+@dataclass(frozen=True)
+class CylinderShape:
+    """Proportions of cylinders."""
+
+    endless: float = 100.0
+    """Half the length of a cylinder without a given length [m]."""
+    rounding: float = 0.02
+    """Default radius of the rims relative to the smaller of radius and half the length."""
+    corners: int = 24
+    """Number of corners of the rim of a flat end."""
+    rim: float = 0.5
+    """Share of a contact's stiffness at each corner of a rim."""
+
+
+SHAPE = CylinderShape()
 
 
 class CylinderSurface(SurfaceBase):
@@ -84,13 +92,13 @@ contacts:
         axis = ca.vertcat(*build.direction(self.axis))
         radius = build.value(self.radius)
         if self.length is None:
-            return [self._side(build, name, node, (R, p), axis * ENDLESS)]
+            return [self._side(build, name, node, (R, p), axis * SHAPE.endless)]
         half = build.value(self.length) / 2
-        rounding = ROUND * ca.fmin(radius, half) if self.rounding is None else build.value(self.rounding)
+        rounding = SHAPE.rounding * ca.fmin(radius, half) if self.rounding is None else build.value(self.rounding)
         basis = _across(build, axis)
-        flat = disc(CORNERS)
-        shares = [RIM] * CORNERS + [0.0]
-        found = [self._side(build, name, node, (R, p), axis * (half - rounding))]
+        flat = disc(SHAPE.corners)
+        shares = [SHAPE.rim] * SHAPE.corners + [0.0]
+        shapes = [self._side(build, name, node, (R, p), axis * (half - rounding))]
         for way, faces in ((1, flat.faces), (-1, flat.faces[:, ::-1])):
             local = basis @ ca.DM(flat.points.T) * (radius - 2 * rounding)
             placed = R @ (local + ca.repmat(way * axis * (half - rounding), 1, len(shares))) + ca.repmat(
@@ -100,11 +108,11 @@ contacts:
                 Corner(node, place, rounding, share)
                 for place, share in zip(matrix_columns(placed), shares, strict=True)
             ]
-            inner = frozenset((k, CORNERS) for k in range(CORNERS))
-            found.append(
+            inner = frozenset((k, SHAPE.corners) for k in range(SHAPE.corners))
+            shapes.append(
                 add_shape(build, name, "faces", corners, [(a, b, c) for a, b, c in faces.tolist()], smooth=inner)
             )
-        return found
+        return shapes
 
     def _side(self, build: Build, name: str, node: int, pose: Pose, half: Any) -> int:
         ends = [

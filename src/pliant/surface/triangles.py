@@ -3,18 +3,36 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
+import casadi as ca
 import numpy as np
 import scipy
 
-SMOOTH = 0.02
-"""Edges between triangles at less than this angle [rad] are not tested for crossings with other edges."""
-DEEP = 2.0
-"""Depth to which vertices in a solid are pushed out, relative to the mean length of its edges; at most half its thickness."""
-LEAF = 4
-"""Length of runs that `near_order` does not divide further."""
+from pliant.geometry.se3 import Pose
+from pliant.surface.base import Corner, add_shape
+
+if TYPE_CHECKING:
+    from pliant.model.build import Build
+
+
+@dataclass(frozen=True)
+class TriangleTolerances:
+    """Numbers that decide how triangles are used in contacts."""
+
+    smooth: float = 0.02
+    """Edges between triangles at less than this angle [rad] are not tested for crossings with other edges."""
+    deep: float = 2.0
+    """Depth to which vertices in a solid are pushed out, relative to the mean length of its edges; at most half its
+    thickness."""
+    leaf: int = 4
+    """Length of runs that `near_order` does not divide further."""
+
+
+TRIANGLES = TriangleTolerances()
 
 
 @dataclass(frozen=True)
@@ -75,7 +93,7 @@ class Triangles:
         edges, centres = self.edges, self.points[self.faces].mean(axis=1)
         first, second = edges.faces.T
         n, m = self.normals[first], self.normals[second]
-        flat = (np.linalg.norm(np.cross(n, m), axis=1) < SMOOTH) & (np.einsum("ij,ij->i", n, m) > 0)
+        flat = (np.linalg.norm(np.cross(n, m), axis=1) < TRIANGLES.smooth) & (np.einsum("ij,ij->i", n, m) > 0)
         hollow = np.einsum("ij,ij->i", n, centres[second] - centres[first]) > 0
         smooth = edges.ends[(edges.counts == 2) & (flat | hollow)]
         return frozenset((a, b) for a, b in smooth.tolist())
@@ -83,7 +101,7 @@ class Triangles:
     def depth(self, *, solid: bool = True) -> float:
         """Depth behind the surface up to which vertices are detected [m]; in a solid at most half its thickness."""
         a, b = self.points[self.edges.ends.T]
-        deep = DEEP * float(np.linalg.norm(a - b, axis=1).mean())
+        deep = TRIANGLES.deep * float(np.linalg.norm(a - b, axis=1).mean())
         return min(deep, float(self.extents[0]) / 2) if solid else deep
 
     def in_order(self) -> Triangles:
@@ -109,7 +127,7 @@ def near_order(places: np.ndarray) -> np.ndarray:
     waiting = [np.arange(len(places))]
     while waiting:
         run = waiting.pop()
-        if len(run) <= LEAF:
+        if len(run) <= TRIANGLES.leaf:
             done.append(run)
             continue
         axis = int(np.argmax(np.ptp(places[run], axis=0)))
@@ -145,3 +163,115 @@ def disc(count: int) -> Triangles:
     rim = np.stack([np.cos(angle), np.sin(angle), 0 * angle], axis=1)
     faces = [[count, k, (k + 1) % count] for k in range(count)]
     return Triangles(np.concatenate([rim, np.zeros((1, 3))]), np.array(faces))
+
+
+def add_faces(
+    build: Build, name: str, node: int, pose: Pose, points: Any, faces: np.ndarray, *, radius: Any = 0.0, closed: bool = True,
+    solid: bool = True,
+) -> int:  # fmt: skip
+    """Add a rigid surface to a node and return the index of its shape.
+
+    points: 3 x n, in the axes of `pose` [m], numbers or expressions. radius: of the ball swept over the triangles [m]. closed:
+    whether the back of its triangles is inside. solid: whether it encloses a volume.
+    """
+    R, p = pose
+    placed = R @ points + ca.repmat(p, 1, points.shape[1])
+    triangles = Triangles(build.nominals(points).T, faces).in_order()
+    corners = [Corner(node, place, radius) for place in matrix_columns(placed)]
+    items = [(a, b, c) for a, b, c in triangles.faces.tolist()]
+    depth = [triangles.depth(solid=solid)] if closed else []
+    return add_shape(
+        build, name, "faces", corners, items, constants=depth, closed=closed, smooth=triangles.smooth_edges()
+    )
+
+
+def matrix_columns(matrix: Any) -> list[list[Any]]:
+    """Columns of a CasADi matrix as lists of floats or expressions."""
+    rows, count = matrix.shape
+    if isinstance(matrix, ca.DM):
+        return [list(column) for column in np.array(matrix).reshape(rows, count).T.tolist()]
+    flat = ca.densify(matrix).elements()
+    return [flat[rows * k : rows * (k + 1)] for k in range(count)]
+
+
+Point = tuple[Any, Any]
+
+
+def inset(outline: Sequence[Point], by: Any) -> list[Point]:
+    """An anticlockwise outline with all its sides moved inwards by a length [m]: numbers or expressions."""
+    sides = list(zip(outline, [*outline[1:], outline[0]], strict=True))
+    normals = []
+    for (ax, ay), (bx, by_) in sides:
+        length = ((bx - ax) ** 2 + (by_ - ay) ** 2) ** 0.5
+        normals.append(((ay - by_) / length, (bx - ax) / length))
+    moved = []
+    for (x, y), (nx, ny), (mx, my) in zip(outline, [normals[-1], *normals[:-1]], normals, strict=True):
+        factor = by / (1 + nx * mx + ny * my)
+        moved.append((x + factor * (nx + mx), y + factor * (ny + my)))
+    return moved
+
+
+def is_clockwise(outline: np.ndarray) -> bool:
+    """Whether an outline (n x 2) runs clockwise."""
+    x, y = outline.T
+    return bool(np.sum(x * np.roll(y, -1) - np.roll(x, -1) * y) < 0)
+
+
+def thickness(outline: np.ndarray) -> float:
+    """Smallest distance of a corner of an outline (n x 2) from sides that do not end there [m]."""
+    count, least = len(outline), np.inf
+    for k in range(count):
+        for j in range(count):
+            a, b = outline[j], outline[(j + 1) % count]
+            if k in (j, (j + 1) % count):
+                continue
+            share = np.clip((outline[k] - a) @ (b - a) / ((b - a) @ (b - a)), 0, 1)
+            least = min(least, float(np.linalg.norm(outline[k] - a - share * (b - a))))
+    return least
+
+
+def filled(outline: np.ndarray) -> list[tuple[int, int, int]]:
+    """Triangles of the area in an anticlockwise outline (n x 2), by clipping ears."""
+    left, found = list(range(len(outline))), []
+
+    def turn(a: int, b: int, c: int) -> float:
+        (px, py), (qx, qy), (rx, ry) = outline[a], outline[b], outline[c]
+        return float((qx - px) * (ry - py) - (qy - py) * (rx - px))
+
+    while len(left) > 3:
+        ears = []
+        for k, b in enumerate(left):
+            a, c = left[k - 1], left[(k + 1) % len(left)]
+            others = [p for p in left if p not in (a, b, c)]
+            inside = any(min(turn(a, b, p), turn(b, c, p), turn(c, a, p)) >= 0 for p in others)
+            if not inside:
+                ears.append((turn(a, b, c), (a, b, c)))
+        _, ear = max(ears)  # the largest: flat ones last
+        found.append(ear)
+        left.remove(ear[1])
+    return [*found, (left[0], left[1], left[2])]
+
+
+def tube(outline: np.ndarray, sections: int) -> list[tuple[int, int, int]]:
+    """Triangles of a closed tube with an anticlockwise outline (n x 2) at each of its sections; the vertices of a section follow
+    those of the one before it."""
+    count = len(outline)
+    ends = filled(outline)
+    items = [(a, c, b) for a, b, c in ends]
+    for first in range(0, count * (sections - 1), count):
+        for j in range(count):
+            a, b = first + j, first + (j + 1) % count
+            items += [(a, b, b + count), (a, b + count, a + count)]
+    last = count * (sections - 1)
+    return items + [(a + last, b + last, c + last) for a, b, c in ends]
+
+
+def tube_smooth_edges(
+    outline: np.ndarray, items: Sequence[tuple[int, int, int]], sections: int
+) -> frozenset[tuple[int, int]]:
+    """Edges of a tube that cannot cross others, however it bends: diagonals, and concave or flat edges along it."""
+    count = len(outline)
+    heights = np.repeat(np.arange(sections) * np.ptp(outline), count)[:, None]
+    straight = Triangles(np.hstack([np.tile(outline, (sections, 1)), heights]), np.array(items))
+    inner = range(count, count * (sections - 1))
+    return frozenset((a, b) for a, b in straight.smooth_edges() if not (a in inner and a // count == b // count))

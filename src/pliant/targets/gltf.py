@@ -16,15 +16,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pliant.equations.equations import Equations
-from pliant.geometry import quaternion
+from pliant.geometry import arrays
 from pliant.language.arguments import need_equations
 from pliant.solve.result import Result
 from pliant.spec.derive import derive
 from pliant.spec.reader import load_text
 from pliant.targets.base import Export, Target, exporter, write_file
 from pliant.view.clips import Clip, run_clip, start_clip
-from pliant.view.shapes import unit_shape
-from pliant.view.stage import CONTACT_OPACITY, Stage, make_stage
+from pliant.view.stage import STAGE_LAYOUT, Stage, make_stage, unit_shape
 
 FLOAT, UNSIGNED_SHORT = 5126, 5123
 KINDS = {1: "SCALAR", 3: "VEC3", 4: "VEC4"}
@@ -89,7 +88,7 @@ class _Writer:
         self.samplers: list[dict[str, Any]] = []
 
     def document(self) -> bytes:
-        up = quaternion.between(self.stage.up, np.array([0.0, 1.0, 0.0]))
+        up = arrays.quaternion_between(self.stage.up, np.array([0.0, 1.0, 0.0]))
         self.nodes.append({"name": "robot", "rotation": _xyzw(up).tolist(), "children": []})
         moving = len(self.times) > 1
         clock = self._accessor(self.times.astype("<f4")[:, None], bounds=True) if moving else -1
@@ -99,7 +98,9 @@ class _Writer:
             tracks = {"translation": batch.positions, "rotation": _xyzw(batch.turns), "scale": batch.sizes}
             for copy in range(batch.positions.shape[1]):
                 mesh = self._mesh(
-                    batch.shape, batch.colours[0, copy], CONTACT_OPACITY if batch.layer == "contacts" else 1.0
+                    batch.shape,
+                    batch.colours[0, copy],
+                    STAGE_LAYOUT.contact_opacity if batch.layer == "contacts" else 1.0,
                 )
                 self._node(mesh, {name: values[:, copy] for name, values in tracks.items()}, clock)
         self.nodes[0]["children"] = list(range(1, len(self.nodes)))

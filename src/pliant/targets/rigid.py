@@ -19,7 +19,7 @@ from pliant.analysis.modes import modes
 from pliant.equations.equations import Equations
 from pliant.equations.workspace import EvaluationError
 from pliant.io.c_text import ExportError
-from pliant.joint.armature import is_armature
+from pliant.joint.coordinate_force import is_armature
 from pliant.language.arguments import ArgumentError
 from pliant.language.message_text import enumeration
 from pliant.model.model import compile_model

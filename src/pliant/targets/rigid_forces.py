@@ -17,7 +17,7 @@ from pliant.constraint.frames import CONSTANTS as FRAMES
 from pliant.equations.equations import Equations
 from pliant.external_load.wrench import CONSTANTS as LOAD
 from pliant.external_load.wrench import WRENCH
-from pliant.formula.stops import STOPS
+from pliant.formula.base import STOPS
 from pliant.joint.coordinate_force import ORIENTATION, ORIENTATION_FORCE
 from pliant.language.message_text import enumeration
 from pliant.link.axial import AXIAL, axial_force

@@ -132,14 +132,14 @@ class EvenStretch(Stretch):
         column = ca.DM([float(share) for share in shares])
         # entire columns at once: an expression of many entries takes no longer to create than one of a single entry
         arc_lengths, *offsets = map(scalars, (first + (last - first) * column, *self.places(column, value)))
-        found = []
+        stations = []
         for share, at, *offset in zip(shares, arc_lengths, *offsets, strict=True):
             # eyelets with the same text for their position share a frame, also between tendons
             frame = f"eyelet {self.start} to {self.end}, {share}"
             if (share == 0 and self.start is None) or (share == 1 and self.end is None):
                 frame = BASE if share == 0 else TIP
-            found.append(Station(frame, at, (offset[0], offset[1])))
-        return found
+            stations.append(Station(frame, at, (offset[0], offset[1])))
+        return stations
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
         """Start and end differ."""
@@ -210,13 +210,13 @@ class PointStretch(Stretch):
     def stations(self, value: Value, length: Any) -> list[Station]:
         """The eyelets on a rod of that length [m]."""
         given = [_station(point, value) for point in self.points]
-        found = [given[0]]
+        stations = [given[0]]
         for first, last in pairwise(given):
             for k in range(1, self.between + 1):
                 share = Fraction(k, self.between + 1)
-                found.append(_between(first, last, share))
-            found.append(last)
-        return found
+                stations.append(_between(first, last, share))
+            stations.append(last)
+        return stations
 
 
 def _station(point: RodPoint, value: Value) -> Station:

@@ -22,11 +22,22 @@ if TYPE_CHECKING:
     from pliant.solve.statics.equilibrium import Equilibrium
     from pliant.solve.statics.path import Path
 
-MOST_FRAMES = 1200
-"""Maximum number of frames: longer runs are shown at evenly spaced saved times."""
-MOST_EDGES = 1_000_000
-"""Maximum number of edges of meshes in all frames together: such a page has about 40 MB."""
-PATH_SECONDS = 5.0
+
+@dataclass(frozen=True)
+class ClipLayout:
+    """Size and speed of moving pictures."""
+
+    most_frames: int = 1200
+    """Maximum number of frames: longer runs are shown at evenly spaced saved times."""
+    most_edges: int = 1_000_000
+    """Maximum number of edges of meshes in all frames together: such a page has about 40 MB."""
+    path_seconds: float = 5.0
+    """Duration of a path of equilibria [s]."""
+    most_slides: int = 12
+    """Maximum number of coordinates of slides whose extremes are drawn."""
+
+
+CLIPS = ClipLayout()
 
 
 @dataclass(frozen=True)
@@ -50,7 +61,7 @@ class Clip:
     captions: tuple[str, ...] = ()
 
 
-def run_clip(eqs: Equations, run: Result, *, name: str = "motion", most: int = MOST_FRAMES) -> Clip:
+def run_clip(eqs: Equations, run: Result, *, name: str = "motion", most: int = CLIPS.most_frames) -> Clip:
     """A simulated run, at up to `most` times, fewer for large meshes."""
     chosen = spread_indices(run.time, min(most, most_frames(eqs)))
     return Clip(name, run.time[chosen] - run.time[0], tuple(run_scenes(eqs, run, chosen)))
@@ -59,7 +70,7 @@ def run_clip(eqs: Equations, run: Result, *, name: str = "motion", most: int = M
 def most_frames(eqs: Equations) -> int:
     """Number of frames of a robot on one page: fewer for large meshes, whose edges move individually."""
     edges = sum(len(mesh.lattice.edges) for mesh in eqs.model.spec.meshes.values())
-    return max(2, min(MOST_FRAMES, MOST_EDGES // max(edges, 1)))
+    return max(2, min(CLIPS.most_frames, CLIPS.most_edges // max(edges, 1)))
 
 
 def run_maker(eqs: Equations, run: Result) -> SceneMaker:
@@ -80,13 +91,9 @@ def run_scenes(eqs: Equations, run: Result, chosen: Iterable[int], maker: SceneM
         yield maker.at(q[k], float(times[k]), touching.sample(k) if touching.names else None)
 
 
-MOST_SLIDES = 12
-"""Maximum number of coordinates of slides whose extremes are drawn."""
-
-
 def _extremes(eqs: Equations, q: np.ndarray) -> list[np.ndarray]:
     """Poses among those of a run (times x coordinates): the first, and those at the ends of the travel of each slide."""
-    columns = [c.q_at for c in eqs.model.coordinates if isinstance(c.spec, LengthCoordinate)][:MOST_SLIDES]
+    columns = [c.q_at for c in eqs.model.coordinates if isinstance(c.spec, LengthCoordinate)][: CLIPS.most_slides]
     rows = {0, *(int(f(q[:, k])) for k in columns for f in (np.argmin, np.argmax))} if len(q) else set()
     return [q[k] for k in sorted(rows)]
 
@@ -111,7 +118,7 @@ def path_clip(eqs: Equations, path: Path, *, name: str = "path") -> Clip:
         scenes.append(maker.at(path.q[k], float(path.recorded.attributes["time"])))
     unit = path.unit(path.parameter)
     captions = tuple(f"{path.parameter} = {path.value[k]:.4g} {unit}".strip() for k in chosen)
-    return Clip(name, np.linspace(0, PATH_SECONDS, len(chosen)), tuple(scenes), captions=captions)
+    return Clip(name, np.linspace(0, CLIPS.path_seconds, len(chosen)), tuple(scenes), captions=captions)
 
 
 def spread_indices(times: np.ndarray, most: int) -> np.ndarray:

@@ -10,8 +10,7 @@ import numpy as np
 
 from pliant.view.page import picture
 from pliant.view.plot.style import axes, style
-from pliant.view.settings import settings
-from pliant.view.sketch import sketch
+from pliant.view.sketch import settings, sketch
 
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations

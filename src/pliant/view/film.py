@@ -30,21 +30,33 @@ if TYPE_CHECKING:
     from pliant.equations.equations import Equations
     from pliant.solve.result import Result
 
+
+@dataclass(frozen=True)
+class FilmLayout:
+    """Size, frames and colours of films."""
+
+    clock: float = 0.045
+    """Height of the strip for the time, relative to that of a frame."""
+    slowest: float = 0.01
+    """Lowest frame rate [1/s]; a frame of a GIF lasts at most 655 s."""
+    most_frames: int = 3000
+    """Films of more frames, which would take long to draw, are rejected."""
+    width: int = 960
+    """Largest width of the picture [pixels]; its shape is that of the content."""
+    height: int = 720
+    """Largest height of the picture [pixels]."""
+    resolution: int = 150
+    """Dots per inch of a film of this size, which determines the size of text and lines."""
+    colours: int = 256
+    """Number of colours of a .gif file."""
+
+
+LAYOUT = FilmLayout()
+
 Progress = Callable[[int, int], None]
-CLOCK = 0.045
-"""Height of the strip for the time, relative to that of a frame."""
-SLOWEST = 0.01
-"""Lowest frame rate [1/s]; a frame of a GIF lasts at most 655 s."""
-MOST_FRAMES = 3000
-WIDTH, HEIGHT = 960, 720
-"""Largest size of the picture [pixels]; its shape is that of the content."""
-RESOLUTION = 150
-"""Dots per inch of a film of this size, which determines the size of text and lines."""
 
 
 SLIDES = ("prismatic", "cylindrical")
-COLOURS = 256
-"""Number of colours of a .gif file."""
 
 
 class FilmError(RuntimeError):
@@ -90,7 +102,7 @@ def film(
     fps: frames per second. speed: seconds of motion per second of film. Between saved times the nearest one is shown.
     view, labels, frames: as in `sketch`. size: width and height [pixels]; by default the shape of the content, up to 960 x 720.
     """
-    fps, speed = number("fps", positive("fps", fps), at_least=SLOWEST), positive("speed", speed)
+    fps, speed = number("fps", positive("fps", fps), at_least=LAYOUT.slowest), positive("speed", speed)
     need_equations(eqs)
     function("progress", progress)
     if not hasattr(run, "time") or not hasattr(run, "q"):
@@ -106,10 +118,9 @@ def film(
         raise FilmError("the result contains fewer than two saved times: simulate with --save-every")
     span = float(run.time[-1] - run.time[0])
     wanted = span / speed * fps
-    if wanted > MOST_FRAMES - 0.5:
-        raise FilmError(
-            f"the film would have {wanted + 1:.6g} frames, more than {MOST_FRAMES}: increase the speed or reduce the frame rate"
-        )
+    if wanted > LAYOUT.most_frames - 0.5:
+        what = f"the film would have {wanted + 1:.6g} frames, more than {LAYOUT.most_frames}"
+        raise FilmError(f"{what}: increase the speed or reduce the frame rate")
     count = max(2, round(wanted) + 1)
     moments = run.time[0] + np.linspace(0, span, count)
     chosen = [int(np.argmin(np.abs(run.time - t))) for t in moments]
@@ -152,12 +163,14 @@ def _pictures(
     write_all_names(list(drawings.values()))
     low = np.min([drawing.low for drawing in drawings.values()], axis=0)
     high = np.max([drawing.high for drawing in drawings.values()], axis=0)
-    high = high + [0.0, CLOCK * max(high[1] - low[1], (high[0] - low[0]) * HEIGHT / WIDTH)]
+    high = high + [0.0, LAYOUT.clock * max(high[1] - low[1], (high[0] - low[0]) * LAYOUT.height / LAYOUT.width)]
     shape = (high - low) + 0.12 * size
-    scale = min(WIDTH / shape[0], HEIGHT / shape[1])
+    scale = min(LAYOUT.width / shape[0], LAYOUT.height / shape[1])
     # encoders require an even number of pixels
     width, height = (2 * round(x / 2) for x in (scale * shape if look.size is None else look.size))
-    dots = RESOLUTION * max(width / WIDTH, height / HEIGHT)  # text and lines scale with the picture
+    dots = LAYOUT.resolution * max(
+        width / LAYOUT.width, height / LAYOUT.height
+    )  # text and lines scale with the picture
     last, frame = -1, np.zeros((height, width, 3), dtype=np.uint8)
     for count, k in enumerate(chosen):
         if k != last:
@@ -232,7 +245,7 @@ def _gif(pictures: Iterator[np.ndarray], frames_per_second: float) -> bytes:
         counts.update(dict(zip(colours.tolist(), times.tolist(), strict=True)))
         kept.append((colours, zlib.compress(where.astype(_index_type(colours)).tobytes(), 1)))
     shape = packed.shape
-    palette = np.array([colour for colour, _ in counts.most_common(COLOURS)])
+    palette = np.array([colour for colour, _ in counts.most_common(LAYOUT.colours)])
 
     def frames() -> Iterator[Image.Image]:
         for colours, where in kept:

@@ -10,16 +10,26 @@ import numpy as np
 from pliant.language.message_text import INSTANCE
 from pliant.view import outlines
 
-SAMPLES = 12
-"""Number of points on a line between two corners that are tested for being covered by a name."""
-OVER_A_NAME = 1000
-"""Penalty of covering another name, larger than that of covering any part."""
-FAR_AWAY = 300
-"""Penalty of a position farther from the part: between the penalties of covering parts and names."""
-FURTHER = 2.5
-"""Distance of such positions from their part, as a multiple of the usual gap."""
-LETTER, LINE = 0.022, 0.036
-"""Width of a letter and height of a line, relative to the picture's size."""
+
+@dataclass(frozen=True)
+class NameLayout:
+    """Sizes of names, and penalties of their positions."""
+
+    samples: int = 12
+    """Number of points on a line between two corners that are tested for being covered by a name."""
+    over_a_name: int = 1000
+    """Penalty of covering another name, larger than that of covering any part."""
+    far_away: int = 300
+    """Penalty of a position farther from the part: between the penalties of covering parts and names."""
+    further: float = 2.5
+    """Distance of such positions from their part, as a multiple of the usual gap."""
+    letter: float = 0.022
+    """Width of a letter, relative to the picture's size."""
+    line: float = 0.036
+    """Height of a line of text, relative to the picture's size."""
+
+
+NAME_LAYOUT = NameLayout()
 
 
 @dataclass(frozen=True)
@@ -43,7 +53,7 @@ class OccupiedSpace:
     """Occupied space of a picture: lines through points of parts (n x 2 each) [m], and names. size: that of the picture [m]."""
 
     def __init__(self, parts: Sequence[np.ndarray], size: float) -> None:
-        share = np.linspace(0, 1, SAMPLES)[:, None, None]
+        share = np.linspace(0, 1, NAME_LAYOUT.samples)[:, None, None]
         lines = [((1 - share) * p[:-1] + share * p[1:]).reshape(-1, 2) if len(p) > 1 else p for p in parts]
         self.points = np.concatenate(lines) if lines else np.zeros((0, 2))
         self.taken: list[np.ndarray] = []
@@ -56,13 +66,13 @@ class OccupiedSpace:
 
     def half(self, named: NameLabel) -> np.ndarray:
         """Half of the width and height of a name [m]."""
-        return 0.5 * self.size * np.array([LETTER * len(named.words), LINE])
+        return 0.5 * self.size * np.array([NAME_LAYOUT.letter * len(named.words), NAME_LAYOUT.line])
 
     def covered(self, corners: np.ndarray) -> int:
         """Penalty of a name with these corners."""
         low, high = corners
         names = sum(bool(np.all((low < other[1]) & (high > other[0]))) for other in self.taken)
-        return OVER_A_NAME * names + int(np.sum(np.all((self.points > low) & (self.points < high), axis=1)))
+        return NAME_LAYOUT.over_a_name * names + int(np.sum(np.all((self.points > low) & (self.points < high), axis=1)))
 
 
 def place_names(rooms: Sequence[OccupiedSpace], pictures: Sequence[Sequence[NameLabel]]) -> list[list[np.ndarray]]:
@@ -80,7 +90,7 @@ def place_names(rooms: Sequence[OccupiedSpace], pictures: Sequence[Sequence[Name
                 for named, room, there in zip(part, rooms, places, strict=True)
             ]
         )
-        far = FAR_AWAY * (np.arange(costs.shape[1]) >= len(_around(part[0], rooms[0], sign)))
+        far = NAME_LAYOUT.far_away * (np.arange(costs.shape[1]) >= len(_around(part[0], rooms[0], sign)))
         best = int(np.argmin((costs + far).sum(axis=0)))
         for k, (named, room) in enumerate(zip(part, rooms, strict=True)):
             room.taken.append(room.corners(named, places[k][best]))
@@ -113,7 +123,11 @@ def name_places(named: NameLabel, room: OccupiedSpace, sign: float) -> list[np.n
 
     sign: 1 or -1, for the preferred side of the part.
     """
-    return [*_around(named, room, sign), *_around(named, room, sign, FURTHER), *_beyond(named, room, FURTHER)]
+    return [
+        *_around(named, room, sign),
+        *_around(named, room, sign, NAME_LAYOUT.further),
+        *_beyond(named, room, NAME_LAYOUT.further),
+    ]
 
 
 def _around(named: NameLabel, room: OccupiedSpace, sign: float, ring: float = 1.0) -> list[np.ndarray]:

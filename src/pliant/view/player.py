@@ -11,9 +11,8 @@ import numpy as np
 from pliant.view.clips import Clip, all_scenes
 from pliant.view.colours import AXES, rgb
 from pliant.view.page import block, text
-from pliant.view.pieces import NUMBERS_UP_TO
-from pliant.view.shapes import unit_shape
-from pliant.view.stage import Batch, Stage, make_stage
+from pliant.view.stage import Batch, Stage, make_stage, unit_shape
+from pliant.view.symbols import LAYOUT
 
 
 def player(name: str, title: str, clips: Sequence[Clip]) -> str:
@@ -27,8 +26,10 @@ def player(name: str, title: str, clips: Sequence[Clip]) -> str:
             f"<span>{stage.curvature:.3g} 1/m</span></div>"
         )
     largest = max((len(mesh.nodes) for mesh in clips[0].scenes[0].meshes), default=0)
-    if largest > NUMBERS_UP_TO:
-        legend += f'<p class="note">Nets with more than {NUMBERS_UP_TO} nodes are shown without numbers of nodes.</p>'
+    if largest > LAYOUT.numbers_up_to:
+        legend += (
+            f'<p class="note">Nets with more than {LAYOUT.numbers_up_to} nodes are shown without numbers of nodes.</p>'
+        )
     return f'<div class="player" data-stage="{text(name)}"></div>{legend}{block(name, data)}'
 
 

@@ -32,9 +32,9 @@ from pliant.view.comparison_table import comparison_table
 from pliant.view.figures import constraint_error
 from pliant.view.fit_page import FitContent, fit_html
 from pliant.view.page import encoded, page, prose, table, text
-from pliant.view.plot.comparison import reference_of
 from pliant.view.plot.described import figures_of
-from pliant.view.plot.profile import profile_names
+from pliant.view.plot.identification import reference_of
+from pliant.view.plot.motion import profile_names
 from pliant.view.report_part import ReportPart
 from pliant.view.tables import overview, tree_lines
 

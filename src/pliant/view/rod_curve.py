@@ -16,11 +16,25 @@ from pliant.motion.base import Motion
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations
 
+
+@dataclass(frozen=True)
+class CurveLayout:
+    """Numbers of points of a drawn rod."""
+
+    finest: int = 12
+    """Maximum number of points between two nodes."""
+    coarsest: int = 1
+    """Minimum number of points between two nodes."""
+    points: int = 60
+    """Desired number of points of a rod."""
+    arc_places: int = 24
+    """Points on a rod of circular arcs, computed from its coordinates: two ends do not determine the bending of an
+    arc."""
+
+
+LAYOUT = CurveLayout()
+
 Pose = tuple[np.ndarray, np.ndarray]
-FINEST, COARSEST, POINTS = 12, 1, 60
-"""Maximum and minimum number of points between two nodes, and the desired total number."""
-ARC_PLACES = 24
-"""Points on a rod of circular arcs, computed from its coordinates: two ends do not determine the bending of an arc."""
 
 
 CORNERS = np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]])
@@ -142,7 +156,7 @@ def _along_arcs(
 ) -> list[Pose]:
     """Poses at equal distances along the circular arcs of a rod, the end of each included."""
     system, arcs = eqs.model.system, eqs.model.arcs[name]
-    count = max(4, ARC_PLACES // len(arcs))
+    count = max(4, LAYOUT.arc_places // len(arcs))
     out: list[Pose] = []
     for arc in arcs:
         node = system.nodes[arc.node]
@@ -208,7 +222,7 @@ def _different(places: np.ndarray) -> tuple[int, ...]:
 def _smooth(places: list[Pose]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Cubic pieces through positions with tangents: points, directions of the x axis, curvature, arc length."""
     R, p = np.stack([rotation for rotation, _ in places]), np.stack([position for _, position in places])
-    pieces = int(np.clip(np.ceil(POINTS / (len(places) - 1)), COARSEST, FINEST))
+    pieces = int(np.clip(np.ceil(LAYOUT.points / (len(places) - 1)), LAYOUT.coarsest, LAYOUT.finest))
     s = np.linspace(0, 1, pieces + 1)[1:, None]
     chords = np.linalg.norm(np.diff(p, axis=0), axis=1)
     # angles between the tangents of neighbouring nodes, and slopes for which a cubic piece is closest to an arc of that angle

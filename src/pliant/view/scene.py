@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ from pliant.joint.coordinate import LengthCoordinate
 from pliant.language.placement import Attachment, Axis, Placement
 from pliant.language.scalar import AS_AT_START
 from pliant.link import Axial, Beam
-from pliant.link.axial import AXIAL
+from pliant.link.axial import AXIAL, ROPE, driven_rope_force, rope_force
 from pliant.model import placement_matrices
 from pliant.surface import (
     BoxSurface,
@@ -35,11 +35,11 @@ from pliant.surface import (
 )
 from pliant.surface.solid import TriangleSurface
 from pliant.surface.triangles import BOX, BOX_FACES, Triangles
-from pliant.view.far_ends import with_short_links
 from pliant.view.marks import (
     JointMark,
     LinkMark,
     LoadMark,
+    MeshMark,
     Pose,
     PushMark,
     Scene,
@@ -48,16 +48,33 @@ from pliant.view.marks import (
     TendonMark,
     outline,
 )
-from pliant.view.mesh_marks import MeshIndices
 from pliant.view.rod_curve import ChosenPlaces, rod_curve
 from pliant.view.surfaces import SurfaceForm, SurfaceMark, coarser
 
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations, Values
+    from pliant.mesh import MeshBase
+    from pliant.model.model import Model
     from pliant.spec.robot import RobotSpec
 
-ROUNDING = 1e-14
-"""Relative error of distances."""
+
+@dataclass(frozen=True)
+class SceneLayout:
+    """Thresholds of what a scene shows."""
+
+    rounding: float = 1e-14
+    """Relative error of distances."""
+    shorter: float = 1e-6
+    """An edge is slack if it is shorter than at rest by this fraction; initially a net is at rest, up to round-off."""
+    far_link: float = 5.0
+    """Links that are longer than this many times the robot's size are drawn short."""
+    short_link: float = 0.3
+    """Their drawn length, relative to the robot's size."""
+
+
+LAYOUT = SceneLayout()
+
+
 UNIT = {"x": np.array([1.0, 0, 0]), "y": np.array([0, 1.0, 0]), "z": np.array([0, 0, 1.0])}
 
 
@@ -274,7 +291,7 @@ class SceneMaker:
         """Forces of contacts, on the first of two parts unless that is fixed to the world. Parts that only touch have none,
         whatever rounding makes of their gap."""
         found, fixed = self.contacts, self.fixed
-        touching = ROUNDING * float(np.max([np.abs(position).max() for _, position in self.pose.values()]))
+        touching = LAYOUT.rounding * float(np.max([np.abs(position).max() for _, position in self.pose.values()]))
         for key, (a, b), place, force, gap in zip(
             found.rows[:, 0], found.pairs, found.place, found.force, found.gap, strict=True
         ):
@@ -417,3 +434,68 @@ def _beam(maker: SceneMaker, name: str, link: Beam, ends: np.ndarray) -> LinkMar
 
 LINKS: dict[type, Callable[[SceneMaker, str, Any, np.ndarray], LinkMark]] = {Axial: _axial, Beam: _beam}
 """The mark of a link between two points (2 x 3) [m]."""
+
+
+class MeshIndices:
+    """Indices of a mesh's nodes and ropes in the tables of a model, determined once."""
+
+    def __init__(self, model: Model, name: str, mesh: MeshBase) -> None:
+        self.name, self.edges, self.held = name, mesh.lattice.edges, mesh.held_nodes
+        entries = [model.frames[f"{name}.n{i + 1}"] for i in range(len(mesh.lattice.shares))]
+        self.nodes = np.array([entry.node for entry in entries])
+        # a placement is nine numbers of a rotation and three of a position
+        self.places = np.array([entry.constants for entry in entries])[:, None] + np.arange(9, 12)
+        kinds = (rope_force(), driven_rope_force(with_input=False), driven_rope_force(with_input=True))
+        ropes = [f.constants for f in model.system.frame_forces if f.source == name and f.kind in kinds]
+        # between two points of one body there is no rope
+        apart = np.flatnonzero(self.nodes[self.edges[:, 0]] != self.nodes[self.edges[:, 1]])
+        self.roped: np.ndarray = apart if ropes else apart[:0]
+        self.ropes = np.array(ropes, dtype=int)
+        assert len(self.roped) == len(self.ropes), "a membrane has a rope on every edge"
+
+    def mark(self, poses: Pose, theta: np.ndarray) -> MeshMark:
+        """The mesh for these poses of the model's nodes and these constants."""
+        rotations, positions = poses
+        points = positions[self.nodes] + np.einsum("nij,nj->ni", rotations[self.nodes], theta[self.places])
+        ends = points[self.edges[self.roped]]
+        lengths = np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1)
+        pulls_only = theta[self.ropes + ROPE.at["direction"]] != 0
+        slack = self.roped[pulls_only & (lengths < (1 - LAYOUT.shorter) * theta[self.ropes + ROPE.at["rest"]])]
+        return MeshMark(self.name, points, self.edges, self.held, slack)
+
+
+def with_short_links(scene: Scene, pushing: Collection[str]) -> Scene:
+    """The scene with only the ends of very long links that push: otherwise the picture would show the links, and a small robot.
+
+    pushing: names of the links that can only push.
+    """
+    if not pushing:
+        return scene
+    parts = [outline(solid) for solid in scene.solids] + [rod.points for rod in scene.rods]
+    parts += [mesh.nodes for mesh in scene.meshes] + [link.ends for link in scene.links if link.name not in pushing]
+    points = np.concatenate(parts) if parts else np.zeros((1, 3))
+    middle, size = 0.5 * (points.min(axis=0) + points.max(axis=0)), float(np.ptp(points, axis=0).max())
+    links, far = [], []
+    for link in scene.links:
+        far_end = int(np.argmax(np.linalg.norm(link.ends - middle, axis=1)))
+        way, near = link.ends[far_end] - link.ends[1 - far_end], link.ends[1 - far_end]
+        length = float(np.linalg.norm(way))
+        if link.name not in pushing or size == 0 or length < LAYOUT.far_link * size:
+            links.append(link)
+            continue
+        far.append(link.ends[far_end])
+        ends = link.ends.copy()
+        ends[far_end] = near + LAYOUT.short_link * size / length * way
+        links.append(replace(link, ends=ends))
+    if not far:
+        return scene
+
+    def is_near(point: np.ndarray) -> bool:
+        return min(float(np.linalg.norm(point - end)) for end in far) > 1e-9 * size
+
+    return replace(
+        scene,
+        links=tuple(links),
+        frames={name: pose for name, pose in scene.frames.items() if is_near(pose[1])},
+        solids=tuple(replace(s, arms=tuple(arm for arm in s.arms if is_near(arm[1]))) for s in scene.solids),
+    )

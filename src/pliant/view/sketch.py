@@ -4,40 +4,59 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 import numpy as np
 
-from pliant.language.arguments import ArgumentError, flag
+from pliant.equations.state import State, state_of
+from pliant.language.arguments import ArgumentError, flag, need_equations, vector
 from pliant.language.files import write_whole
+from pliant.solve.result import Result
+from pliant.solve.state import assemble
+from pliant.solve.statics.equilibrium import Equilibrium, state_at
 from pliant.view import outlines
 from pliant.view.camera import Camera, View, choose_camera, look_from, view_direction
+from pliant.view.clips import parameters_of_run
 from pliant.view.colours import AXES, PALE, SOFT, darker, group_colours
 from pliant.view.marks import Scene, outline, push_scale
-from pliant.view.names import LETTER, NameLabel, OccupiedSpace, first_of_each, place_names
-from pliant.view.pose import pose_of
+from pliant.view.names import NAME_LAYOUT, NameLabel, OccupiedSpace, first_of_each, place_names
 from pliant.view.scene import make_scene
-from pliant.view.settings import settings
-from pliant.view.symbols import Symbols
+from pliant.view.symbols import PictureSymbols
 
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations, InputValues, Values
 
-LABELS_UP_TO = 8
-WIDTHS, HEIGHTS = (2.5, 5.0), (1.8, 5.0)
-"""Smallest and largest width and height of a new figure [inch]."""
 
-RESOLUTION = 160
-"""Dots per inch of a .png file."""
+@dataclass(frozen=True)
+class SketchLayout:
+    """Sizes of pictures."""
+
+    labels_up_to: int = 8
+    """Pictures with more parts than this have no names."""
+    widths: tuple[float, float] = (2.5, 5.0)
+    """Smallest and largest width of a new figure [inch]."""
+    heights: tuple[float, float] = (1.8, 5.0)
+    """Smallest and largest height of a new figure [inch]."""
+    resolution: int = 160
+    """Dots per inch of a .png file."""
+    end_on: float = 0.15
+    """Smallest size of the symbols, relative to the extent of the robot in space."""
+    least: int = 64
+    """Minimum width and height of a picture [pixels]."""
+    most: int = 8000
+    """Maximum width and height of a picture [pixels]."""
+
+
+LAYOUT = SketchLayout()
+
+
 _sized: WeakSet[Any] = WeakSet()
 """Figures whose size in pixels was given."""
-END_ON = 0.15
-"""Smallest size of the symbols, relative to the extent of the robot in space."""
-LEAST, MOST = 64, 8000
-"""Minimum and maximum width and height of a picture [pixels]."""
 
 
 def sketch(
@@ -85,7 +104,7 @@ def symbol_size(points: np.ndarray, camera: Camera) -> float:
     """Unit of the symbols of a picture of points (n x 3) [m]: their extent on it. A robot seen along its length has symbols of a
     fraction of the length."""
     seen, extent = (float(np.ptp(x, axis=0).max()) for x in (camera.project(points), points))
-    return max(seen, END_ON * extent) or 1.0
+    return max(seen, LAYOUT.end_on * extent) or 1.0
 
 
 def front_view(*scenes: Scene) -> Camera:
@@ -121,13 +140,13 @@ def new_axes(width: float, height: float) -> Any:
 
 
 def _dots(figure: Any) -> float:
-    """Dots per inch of a .png file: those of a figure whose size was given, otherwise `RESOLUTION`."""
-    return float(figure.dpi) if figure in _sized else RESOLUTION
+    """Dots per inch of a .png file: those of a figure whose size was given, otherwise `LAYOUT.resolution`."""
+    return float(figure.dpi) if figure in _sized else LAYOUT.resolution
 
 
 def _sized_axes(width: int, height: int) -> Any:
     """Axes of a new figure of this size in pixels. Text and lines have the same relative size as on other pictures."""
-    dots = max(width, height) / max(WIDTHS[1], HEIGHTS[1])
+    dots = max(width, height) / max(LAYOUT.widths[1], LAYOUT.heights[1])
     ax = new_axes(*((x + 1e-6) / dots for x in (width, height)))
     ax.figure.set_dpi(dots)
     _sized.add(ax.figure)
@@ -140,14 +159,15 @@ def picture_size(size: Any) -> tuple[int, int]:
         width, height = (int(x) for x in size)
     except (TypeError, ValueError):
         raise ArgumentError(f"`size` is width and height in pixels, not {size!r}", "write size=(800, 600)") from None
-    if not all(LEAST <= x <= MOST for x in (width, height)):
+    if not all(LAYOUT.least <= x <= LAYOUT.most for x in (width, height)):
         raise ArgumentError(
-            f"a picture of {width} x {height} pixels cannot be drawn", f"{LEAST} to {MOST} in each direction"
+            f"a picture of {width} x {height} pixels cannot be drawn",
+            f"{LAYOUT.least} to {LAYOUT.most} in each direction",
         )
     return width, height
 
 
-class Drawing(Symbols):
+class Drawing(PictureSymbols):
     """A picture of a scene: symbols from far to near, names, the world's axes and a scale bar.
 
     `size` is the unit of symbols [m], `center` the centre of the picture in the world [m], `push` the contact force of the longest
@@ -191,8 +211,8 @@ class Drawing(Symbols):
         low, high = self.low - margin, self.high + margin
         extent = high - low
         if ax is None:
-            height = float(np.clip(WIDTHS[1] * extent[1] / extent[0], *HEIGHTS))
-            ax = new_axes(float(np.clip(height * extent[0] / extent[1], *WIDTHS)), height)
+            height = float(np.clip(LAYOUT.widths[1] * extent[1] / extent[0], *LAYOUT.heights))
+            ax = new_axes(float(np.clip(height * extent[0] / extent[1], *LAYOUT.widths)), height)
         for layer, paint in sorted(self.todo, key=lambda item: item[0]):
             paint(ax, layer)
         ax.set_aspect("equal")
@@ -222,14 +242,14 @@ class Drawing(Symbols):
             points, radii = self.camera.project(rod.points), rod.seen_half_widths(self.camera.project)
             parts += [points, outlines.tube(points, radii)]
             named.append(NameLabel(rod.name, points, max(float(radii.max()), 0.008 * self.size), SOFT))
-        if len(named) > LABELS_UP_TO:
+        if len(named) > LAYOUT.labels_up_to:
             named = first_of_each(named)
-        return OccupiedSpace(parts, self.size), named if self.labels and len(named) <= LABELS_UP_TO else []
+        return OccupiedSpace(parts, self.size), named if self.labels and len(named) <= LAYOUT.labels_up_to else []
 
     def write_names(self, named: Sequence[NameLabel], places: Sequence[np.ndarray]) -> None:
         """Write names, centred at these positions."""
         for one, place in zip(named, places, strict=True):
-            self._text(one.words, place, darker(one.colour), 9.5, width=0.5 * LETTER * len(one.words))
+            self._text(one.words, place, darker(one.colour), 9.5, width=0.5 * NAME_LAYOUT.letter * len(one.words))
 
     def _compass(self, floor: float) -> float:
         """The world's axes in the lower left corner; returns the height of their lowest point."""
@@ -257,3 +277,58 @@ class Drawing(Symbols):
             words, (x - length / 2, y), xytext=(0, 3), textcoords="offset points", ha="center", va="bottom",
             fontsize=8, color=PALE, zorder=990,
         )  # fmt: skip
+
+
+@contextmanager
+def settings(options: Mapping[str, Any]) -> Iterator[None]:
+    """Set values of `matplotlib.rcParams` within the context; afterwards the previous values are restored.
+
+    Unlike `rc_context`, it does not restore others: the first figure loads the backend, and that of notebooks switches on
+    interactive mode, without which no further figure would be shown.
+    """
+    import matplotlib as mpl
+
+    current: Any = mpl.rcParams  # names are plain texts here
+    before = {name: current[name] for name in options}
+    current.update(options)
+    within = {name: current[name] for name in options}
+    try:
+        yield
+    finally:  # values set by the backend when it was loaded are kept too
+        current.update({name: value for name, value in before.items() if current[name] == within[name]})
+
+
+def pose_of(
+    eqs: Equations, given: Any, *, inputs: InputValues | None = None, parameters: Values | None = None
+) -> tuple[Equations, State]:
+    """Equations with the inputs and parameters of a pose, and the pose.
+
+    given: None or "initial" (the model's start, moved onto its constraints), "equilibrium", coordinates by name, positions, a State
+    or an object that has one; a Result gives its final state. inputs, parameters: those of the Equilibrium or Result by default.
+    """
+    need_equations(eqs)
+    if inputs is None:
+        inputs = _inputs(given)
+    if parameters is None:
+        parameters = _parameters(eqs, given)
+    here = eqs.at(inputs=inputs, parameters=parameters, within_limits=False)
+    found = state_of(given)
+    if isinstance(found, State):
+        return here, found  # unchanged: failed poses should be displayed
+    if np.iterable(found) and not isinstance(found, str | Mapping):
+        return here, State(vector("q", found, len(eqs.coordinates)), np.zeros(len(eqs.rates)))
+    state = state_at(here, found, 0.0, where="pose", unstable=True)
+    closed = assemble(here, here.binding, state.t, state.q, state.v, state.given)
+    return here, State(closed.q, closed.v, state.t, contacts=state.contacts)
+
+
+def _inputs(given: Any) -> InputValues | None:
+    if isinstance(given, Result):
+        return {name: float(values[-1]) for name, values in given.inputs.items()}
+    return given.inputs if isinstance(given, Equilibrium) else None
+
+
+def _parameters(eqs: Equations, given: Any) -> Values | None:
+    if isinstance(given, Result):
+        return parameters_of_run(eqs, given)
+    return given.parameters if isinstance(given, Equilibrium) else None

@@ -10,26 +10,38 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Literal, get_args
 
 import numpy as np
 
-from pliant.geometry import quaternion
+from pliant.geometry import arrays
 from pliant.view.camera import Camera, look_from
 from pliant.view.marks import PushMark, Scene, push_scale, rod_outline
-from pliant.view.pieces import Copies, Pieces, scene_pieces
 from pliant.view.sketch import front_view
+from pliant.view.symbols import Copies, SceneCopies, scene_copies
+
+
+@dataclass(frozen=True)
+class StageLayout:
+    """Appearance of stages."""
+
+    contact_opacity: float = 0.3
+    """Opacity of contact surfaces."""
+    straight: float = 1e-3
+    """Rods that bend by less than this over the robot's size are drawn as straight [rad]."""
+    sides: int = 16
+    """Sides of round shapes."""
+    rows: int = 10
+    """Rows of a ball."""
+
+
+STAGE_LAYOUT = StageLayout()
 
 Shape = Literal["ball", "cylinder", "cone", "cube", "triangle"]
 Layer = Literal["robot", "loads", "frames", "rods", "contacts"]
 """Groups that are shown and hidden together. Soft rods are drawn late, because they are transparent if something runs inside them,
 and contact surfaces last, because they are always transparent."""
-CONTACT_OPACITY = 0.3
-"""Opacity of contact surfaces."""
-
-
-STRAIGHT = 1e-3
-"""Rods that bend by less than this over the robot's size are drawn as straight [rad]."""
 
 
 @dataclass(frozen=True)
@@ -113,10 +125,10 @@ def make_stage(
     low, high = points.min(axis=0), points.max(axis=0)
     size = max(size, float(np.max(high - low)), 1e-12)
     bent = max((float(rod.curvature.max()) for scene in scenes for rod in scene.rods), default=0.0)
-    curvature = max(curvature, bent if bent * size > STRAIGHT else 0.0)
+    curvature = max(curvature, bent if bent * size > STAGE_LAYOUT.straight else 0.0)
     force = max([force, *(float(np.linalg.norm(load.force)) for scene in scenes for load in scene.loads)])
     push, scenes = max(push, push_scale(scenes)), with_equal_pushes(scenes, pushes)
-    pieces = [scene_pieces(scene, size, curvature, force, push, 0.5 * (low + high)) for scene in scenes]
+    pieces = [scene_copies(scene, size, curvature, force, push, 0.5 * (low + high)) for scene in scenes]
     batches = [batch for layer in get_args(Layer) for batch in _batches(pieces, layer)]
     labels = [
         Label(text, np.stack([frame.labels[k][1] for frame in pieces]), layer)
@@ -160,7 +172,7 @@ def with_equal_pushes(scenes: Sequence[Scene], fewest: int = 0) -> list[Scene]:
     return out
 
 
-def _batches(pieces: Sequence[Pieces], layer: Layer) -> list[Batch]:
+def _batches(pieces: Sequence[SceneCopies], layer: Layer) -> list[Batch]:
     out = []
     for shape in get_args(Shape):
         frames = [frame.copies[layer, shape] for frame in pieces]
@@ -175,7 +187,7 @@ def _batches(pieces: Sequence[Pieces], layer: Layer) -> list[Batch]:
             turns = carried_turns(along / sizes[:, :, 2:])
         else:
             positions = _stacked(frames, "positions")
-            turns = quaternion.from_matrix(_stacked(frames, "rotations"))
+            turns = arrays.matrix_quaternion(_stacked(frames, "rotations"))
         out.append(Batch(shape, layer, positions, _without_jumps(turns), sizes, colours))
     return out
 
@@ -190,7 +202,7 @@ def carried_turns(directions: np.ndarray) -> np.ndarray:
     before = np.broadcast_to([0.0, 0.0, 1.0], directions[0].shape)
     turn = np.broadcast_to([1.0, 0.0, 0.0, 0.0], turns[0].shape)
     for k, now in enumerate(directions):
-        turn = turns[k] = quaternion.product(quaternion.between(before, now), turn)
+        turn = turns[k] = arrays.quaternion_product(arrays.quaternion_between(before, now), turn)
         before = now
     return turns
 
@@ -200,3 +212,76 @@ def _without_jumps(turns: np.ndarray) -> np.ndarray:
     agree = np.sign(np.einsum("tij,tij->ti", turns[1:], turns[:-1]))
     signs = np.cumprod(np.where(agree == 0, 1.0, agree), axis=0)
     return np.concatenate([turns[:1], turns[1:] * signs[..., None]])
+
+
+@dataclass(frozen=True)
+class Mesh:
+    """Corners (n x 3), outward normals there (n x 3), and triangles of corners (m x 3), seen from outside."""
+
+    vertices: np.ndarray
+    normals: np.ndarray
+    faces: np.ndarray
+
+
+@cache
+def unit_shape(name: str) -> Mesh:
+    """The ball, cylinder, cone, cube or triangle."""
+    if name == "cube":
+        return _cube()
+    if name == "triangle":
+        return _triangle()
+    if name == "ball":
+        angles = np.pi * (np.arange(STAGE_LAYOUT.rows + 1) / STAGE_LAYOUT.rows - 0.5)
+        rings = [(np.cos(a), np.sin(a), np.cos(a), np.sin(a)) for a in angles]
+        return _revolved([ring for k in range(STAGE_LAYOUT.rows) for ring in (rings[k], rings[k + 1])])
+    bottom = [(0.0, -0.5, 0.0, -1.0), (1.0, -0.5, 0.0, -1.0)]
+    if name == "cylinder":
+        return _revolved([*bottom, (1, -0.5, 1, 0), (1, 0.5, 1, 0), (1, 0.5, 0, 1), (0, 0.5, 0, 1)])
+    slope = 1 / np.sqrt(2)
+    return _revolved([*bottom, (1, -0.5, slope, slope), (0, 0.5, slope, slope)])
+
+
+def _revolved(profile: Sequence[tuple[float, float, float, float]]) -> Mesh:
+    """Pairs of rings (radius, height, and the normal's parts outward and up) joined by strips, from bottom to top."""
+    turn = 2 * np.pi * np.arange(STAGE_LAYOUT.sides + 1) / STAGE_LAYOUT.sides
+    around = np.stack([np.cos(turn), np.sin(turn)], axis=1)
+    rings = np.array(profile)
+    parts = [
+        np.concatenate(
+            [r[:, None, None] * around, np.broadcast_to(z[:, None, None], (len(rings), STAGE_LAYOUT.sides + 1, 1))],
+            axis=2,
+        )
+        for r, z in ((rings[:, 0], rings[:, 1]), (rings[:, 2], rings[:, 3]))
+    ]
+    k = np.arange(STAGE_LAYOUT.sides)
+    strip = np.concatenate(
+        [
+            np.stack([k, k + 1, k + STAGE_LAYOUT.sides + 2], axis=1),
+            np.stack([k, k + STAGE_LAYOUT.sides + 2, k + STAGE_LAYOUT.sides + 1], axis=1),
+        ]
+    )
+    faces = np.concatenate([strip + first * (STAGE_LAYOUT.sides + 1) for first in range(0, len(rings), 2)])
+    return Mesh(parts[0].reshape(-1, 3), parts[1].reshape(-1, 3), faces)
+
+
+def _cube() -> Mesh:
+    vertices: list[np.ndarray] = []
+    normals: list[np.ndarray] = []
+    faces: list[tuple[int, int, int]] = []
+    for axis in range(3):
+        for sign in (-1.0, 1.0):
+            normal = sign * np.eye(3)[axis]
+            u = np.eye(3)[(axis + 1) % 3]
+            w = np.cross(normal, u)
+            first = len(vertices)
+            vertices += [0.5 * (normal + a * u + b * w) for a, b in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
+            normals += [normal] * 4
+            faces += [(first, first + 1, first + 2), (first, first + 2, first + 3)]
+    return Mesh(np.array(vertices), np.array(normals), np.array(faces))
+
+
+def _triangle() -> Mesh:
+    """Right-angled at the origin, visible from both sides."""
+    corners = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0]])
+    normals = np.repeat([[0.0, 0, 1], [0, 0, -1]], 3, axis=0)
+    return Mesh(np.concatenate([corners, corners]), normals, np.array([[0, 1, 2], [3, 5, 4]]))

@@ -11,15 +11,23 @@ from pliant.surface.triangles import Triangles
 from pliant.view import outlines
 from pliant.view.camera import Camera
 
-FAR = 10.0
-"""Surfaces farther from the robot than this many times its size do not make the picture larger."""
-MARGIN = 0.65
-"""Half the length of the visible piece of an infinite surface, relative to the scene."""
 
-SHOWN = 600
-"""Surfaces with more triangles than this are coarsened."""
-SHARP = 0.6
-"""Edges between triangles at more than this angle [rad] are drawn."""
+@dataclass(frozen=True)
+class SurfaceLayout:
+    """Which parts of contact surfaces are drawn."""
+
+    far: float = 10.0
+    """Surfaces farther from the robot than this many times its size do not make the picture larger."""
+    margin: float = 0.65
+    """Half the length of the visible piece of an infinite surface, relative to the scene."""
+    shown: int = 600
+    """Surfaces with more triangles than this are coarsened."""
+    sharp: float = 0.6
+    """Edges between triangles at more than this angle [rad] are drawn."""
+
+
+SURFACE_LAYOUT = SurfaceLayout()
+
 
 SurfaceForm = Literal["plane", "cylinder", "capsule", "faces"]
 
@@ -74,7 +82,7 @@ def middle(surface: SurfaceMark, center: np.ndarray) -> np.ndarray:
 
 def axis_ends(surface: SurfaceMark, center: np.ndarray, size: float) -> np.ndarray:
     """Ends of the displayed axis of a cylinder or capsule, 2 x 3 [m]."""
-    half = MARGIN * size if surface.is_endless else surface.half_length
+    half = SURFACE_LAYOUT.margin * size if surface.is_endless else surface.half_length
     place = middle(surface, center)
     return np.stack([place - half * surface.axis, place + half * surface.axis])
 
@@ -90,7 +98,7 @@ def reached(surface: SurfaceMark, points: np.ndarray) -> np.ndarray:
     if not surface.is_endless:
         half = surface.half_length * surface.axis
         return np.concatenate([place - half + reach, place + half + reach])
-    near = np.linalg.norm(place - center) < FAR * size
+    near = np.linalg.norm(place - center) < SURFACE_LAYOUT.far * size
     across = reach - np.outer(reach @ surface.axis, surface.axis)
     return place + across if near else points[:0]
 
@@ -98,7 +106,7 @@ def reached(surface: SurfaceMark, points: np.ndarray) -> np.ndarray:
 def silhouette(surface: SurfaceMark, camera: Camera, center: np.ndarray, size: float) -> np.ndarray:
     """Outline of the displayed part of a surface on a picture, n x 2 [m]."""
     if surface.form == "plane":
-        u, w = MARGIN * size * np.stack(sides(surface.axis))
+        u, w = SURFACE_LAYOUT.margin * size * np.stack(sides(surface.axis))
         corners = middle(surface, center) + np.stack([-u - w, u - w, u + w, w - u])
         return camera.project(corners)
     if surface.form == "faces":
@@ -116,7 +124,7 @@ def edge_lines(surface: SurfaceMark, camera: Camera) -> np.ndarray:
     solid = Triangles(surface.points, surface.faces)
     edges, normals = solid.edges, solid.normals
     first, second = edges.faces.T
-    sharp = np.einsum("ij,ij->i", normals[first], normals[second]) < np.cos(SHARP)
+    sharp = np.einsum("ij,ij->i", normals[first], normals[second]) < np.cos(SURFACE_LAYOUT.sharp)
     turned = (normals[first] @ camera.toward) * (normals[second] @ camera.toward) < 0
     shown = edges.ends[sharp | turned | (edges.counts == 1)]
     return np.asarray(camera.project(surface.points)[shown])
@@ -125,7 +133,7 @@ def edge_lines(surface: SurfaceMark, camera: Camera) -> np.ndarray:
 def coarser(solid: Triangles) -> Triangles:
     """A surface of no more than `SHOWN` triangles: points in the same cell of a grid are merged."""
     cells = 64
-    while len(solid.faces) > SHOWN and cells > 1:
+    while len(solid.faces) > SURFACE_LAYOUT.shown and cells > 1:
         low, size = solid.points.min(axis=0), float(np.ptp(solid.points, axis=0).max())
         where = np.minimum((solid.points - low) / size * cells, cells - 1).astype(int)
         _, number, counts = np.unique(where, axis=0, return_inverse=True, return_counts=True)
@@ -137,7 +145,7 @@ def coarser(solid: Triangles) -> Triangles:
         _, once = np.unique(np.sort(faces[whole], axis=1), axis=0, return_index=True)
         coarse = Triangles(points / counts[:, None], faces[whole][once])
         cells //= 2
-        if len(coarse.faces) <= SHOWN or cells == 1:
+        if len(coarse.faces) <= SURFACE_LAYOUT.shown or cells == 1:
             return Triangles(coarse.points, coarse.faces[coarse.areas > 0])
     return solid
 

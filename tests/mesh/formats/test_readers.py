@@ -16,6 +16,7 @@ import scipy
 
 from pliant.cli import run
 from pliant.mesh.formats import MeshProblem, read_mesh
+from pliant.mesh.formats.dxf import DxfLimits
 from pliant.mesh.formats.wireframe import _joined, _near_pairs
 
 SLEEVE = Path(os.environ.get("PLIANT_DATA", Path(__file__).parents[4] / "shared" / "data")) / "sleeve.iges"
@@ -242,7 +243,7 @@ def test_dxf_faces_by_their_sides(tmp_path: Path) -> None:
 
 
 def test_dxf_blocks_that_hold_themselves_or_too_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pliant.mesh.formats.dxf.MOST_COPIES", 1000)
+    monkeypatch.setattr("pliant.mesh.formats.dxf.BLOCKS", DxfLimits(copies=1000))
 
     def loop(document: Any) -> None:
         block = document.blocks.new("a")

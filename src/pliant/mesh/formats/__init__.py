@@ -10,13 +10,10 @@ from pliant.language.source import FileProblem, check_file
 from pliant.language.units import UnitError, parse_unit
 from pliant.mesh.formats.dxf import read_dxf
 from pliant.mesh.formats.iges import read_iges
-from pliant.mesh.formats.line_intersections import split as cut
-from pliant.mesh.formats.obj import read_obj
-from pliant.mesh.formats.ply import read_ply
-from pliant.mesh.formats.scenes import SCENES, read_scene
-from pliant.mesh.formats.stl import read_stl
+from pliant.mesh.formats.surfaces import SCENES, read_obj, read_ply, read_scene, read_stl
 from pliant.mesh.formats.volume import read_volume
 from pliant.mesh.formats.wireframe import Drawing, MeshProblem, Wireframe, check_coordinates, join, merging
+from pliant.mesh.formats.wireframe import split as cut
 
 TEXT = {".iges": read_iges, ".igs": read_iges, ".dxf": read_dxf, ".obj": read_obj}
 BINARY = {".stl": read_stl, ".ply": read_ply}

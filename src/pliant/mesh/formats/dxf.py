@@ -6,23 +6,33 @@ import io
 import logging
 import re
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from pliant.language.message_text import printable
-from pliant.mesh.formats.wireframe import MAX_EDGES, Drawing, MeshProblem, check_counts
+from pliant.mesh.formats.wireframe import LIMITS, Drawing, MeshProblem, check_counts
+
+
+@dataclass(frozen=True)
+class DxfLimits:
+    """Limits of blocks, and the accuracy of curves."""
+
+    flatness: float = 0.01
+    """Largest distance of a curve from its chords, relative to its radius or its extent."""
+    depth: int = 16
+    """Maximum nesting depth of blocks."""
+    copies: int = 20_000
+    """Maximum number of entities that references to blocks may add to a drawing."""
+
+
+BLOCKS = DxfLimits()
 
 UNITS = {1: "inch", 2: "ft", 3: "mile", 4: "mm", 5: "cm", 6: "m", 7: "km", 8: "uin", 9: "mil", 10: "yd", 12: "nm",
          13: "um", 14: "dm"}  # fmt: skip
 """Unit flags `$INSUNITS`; others do not define a length used here."""
-FLATNESS = 0.01
-"""Largest distance of a curve from its chords, relative to its radius or its extent."""
-DEEPEST = 16
-"""Maximum nesting depth of blocks."""
-MOST_COPIES = 20_000
-"""Maximum number of entities that references to blocks may add to a drawing."""
 
 _HEADER_UNIT = re.compile(r"^\s*\$INSUNITS\s*\n\s*70\s*\n\s*(\d{1,3})\s*$", re.MULTILINE)
 _HEADER = re.compile(r"^\s*2\s*\n\s*HEADER\s*\n", re.MULTILINE)
@@ -109,8 +119,8 @@ class _Lines:
 
     def block(self, reference: Any, layer: str, depth: int) -> None:
         """The content of a block, at all positions of a reference to it."""
-        if depth >= DEEPEST:
-            raise MeshProblem(f"{self.what} has blocks within blocks, more than {DEEPEST} deep", "explode them")
+        if depth >= BLOCKS.depth:
+            raise MeshProblem(f"{self.what} has blocks within blocks, more than {BLOCKS.depth} deep", "explode them")
         block = reference.block()
         if block is None or block.block.is_xref:
             self.leave_out("INSERT of a block that is not in the file")
@@ -121,8 +131,8 @@ class _Lines:
                 skipped_entity_callback=lambda entity, _: self.leave_out(entity.dxftype())
             ):
                 self.copies += 1
-                if self.copies > MOST_COPIES:
-                    hint = f"references to blocks may create {MOST_COPIES} entities; explode fewer of them"
+                if self.copies > BLOCKS.copies:
+                    hint = f"references to blocks may create {BLOCKS.copies} entities; explode fewer of them"
                     raise MeshProblem(f"{self.what} is too large", hint)
                 self.take(entity, layer, depth + 1)
 
@@ -160,19 +170,19 @@ def _face(entity: Any) -> Iterator[Chain]:
 
 def _circle(entity: Any) -> Iterator[Chain]:
     """Points on the circle, or on a part of it."""
-    yield entity.flattening(FLATNESS * abs(entity.dxf.radius))
+    yield entity.flattening(BLOCKS.flatness * abs(entity.dxf.radius))
 
 
 def _ellipse(entity: Any) -> Iterator[Chain]:
-    yield entity.flattening(FLATNESS * entity.dxf.major_axis.magnitude)
+    yield entity.flattening(BLOCKS.flatness * entity.dxf.major_axis.magnitude)
 
 
 def _spline(entity: Any) -> Iterator[Chain]:
     points = np.array([list(p) for p in (*entity.control_points, *entity.fit_points)], dtype=float).reshape(-1, 3)
     extent = float(np.linalg.norm(np.ptp(points, axis=0))) if len(points) else 0.0
-    if not 0 < extent < float("inf") or len(points) > MAX_EDGES // 64:
+    if not 0 < extent < float("inf") or len(points) > LIMITS.edges // 64:
         raise ValueError("no curve")
-    yield entity.flattening(FLATNESS * extent, segments=8)
+    yield entity.flattening(BLOCKS.flatness * extent, segments=8)
 
 
 def _polyline(entity: Any) -> Iterator[Chain]:

@@ -4,6 +4,7 @@ transformations (124), in the units of the global section."""
 from __future__ import annotations
 
 import re
+from enum import IntEnum
 
 import numpy as np
 
@@ -13,10 +14,17 @@ UNITS = {1: "inch", 2: "mm", 4: "ft", 5: "mile", 6: "m", 7: "km", 8: "mil", 9: "
 """Unit flags of the global section; 3 means that the unit is given by name."""
 NAMES = {"IN": "inch", "INCH": "inch", "MM": "mm", "FT": "ft", "MI": "mile", "M": "m", "KM": "km", "MIL": "mil",
          "UM": "um", "CM": "cm", "UIN": "uin"}  # fmt: skip
-LINE, POLYLINE, POINT, TRANSFORMATION = 110, 106, 116, 124
 CONTAINERS = (102, 402)
 CLOSED_FORM = 63
+"""Form of a polyline that is closed."""
 MAX_NESTED = 20
+"""Transformations that refer to each other in a longer chain are circular."""
+
+
+class Entity(IntEnum):
+    """Types of entities in the standard."""
+
+    POLYLINE, LINE, POINT, TRANSFORMATION = 106, 110, 116, 124
 
 
 def read_iges(text: str, what: str) -> Drawing:
@@ -31,14 +39,14 @@ def read_iges(text: str, what: str) -> Drawing:
     loose: list[list[float]] = []
     ignored: dict[str, int] = {}
     for kind, pointer, count, form, matrix in entries.values():
-        if kind == LINE:
+        if kind == Entity.LINE:
             chains = [_points(records.numbers(pointer, count), 2, what)]
-        elif kind == POLYLINE:
+        elif kind == Entity.POLYLINE:
             chains = _polyline(records.numbers(pointer, count), form, what)
-        elif kind == POINT:
+        elif kind == Entity.POINT:
             chains = [_points(records.numbers(pointer, count), 1, what)]
         else:
-            if kind not in (*CONTAINERS, TRANSFORMATION):
+            if kind not in (*CONTAINERS, Entity.TRANSFORMATION):
                 ignored[f"entity {kind}"] = ignored.get(f"entity {kind}", 0) + 1
             continue
         for chain in chains:
@@ -60,14 +68,14 @@ def read_iges(text: str, what: str) -> Drawing:
 
 def _sections(text: str, what: str) -> dict[str, list[str]]:
     """Lines by the letter in column 73."""
-    found: dict[str, list[str]] = {letter: [] for letter in "SGDPT"}
+    sections: dict[str, list[str]] = {letter: [] for letter in "SGDPT"}
     for line in text.splitlines():
-        if len(line) > 72 and line[72] in found:
-            found[line[72]].append(line)
+        if len(line) > 72 and line[72] in sections:
+            sections[line[72]].append(line)
     for letter, name in (("G", "global"), ("D", "directory"), ("P", "parameter")):
-        if not found[letter]:
+        if not sections[letter]:
             raise MeshProblem(f"{what} is not an IGES file: it has no {name} section", "export it as IGES 5 text")
-    return found
+    return sections
 
 
 def _global_fields(text: str, what: str) -> tuple[str, str, list[str]]:
@@ -185,7 +193,7 @@ def _placed(chain: np.ndarray, matrix: int, entries: dict[int, _Entry], records:
         if matrix == 0:
             return chain
         entry = entries.get(matrix)
-        if entry is None or entry[0] != TRANSFORMATION:
+        if entry is None or entry[0] != Entity.TRANSFORMATION:
             raise MeshProblem(f"{what} refers to a transformation that it does not have")
         numbers = records.numbers(entry[1], entry[2])
         if len(numbers) < 12:

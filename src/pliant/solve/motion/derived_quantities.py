@@ -13,7 +13,7 @@ from pliant.equations.contact_sums import model_sums
 from pliant.equations.contacts import Contacts
 from pliant.equations.equations import Equations
 from pliant.equations.outputs import carrying_nodes, energy_outputs, output_names, output_rows
-from pliant.geometry import quaternion
+from pliant.geometry import arrays
 
 NUMBERS_PER_FRAME = 60
 """Numbers in memory per frame and state while frames are computed."""
@@ -166,7 +166,7 @@ class _Frames:
         return np.asarray(self.positions + np.einsum("tfij,fj->tfi", self.rotations, self.placements[:, 9:]))
 
     def quaternion(self) -> np.ndarray:
-        return quaternion.from_matrix(self.rotations @ self.placements[:, :9].reshape(-1, 3, 3).transpose(0, 2, 1))
+        return arrays.matrix_quaternion(self.rotations @ self.placements[:, :9].reshape(-1, 3, 3).transpose(0, 2, 1))
 
     def velocity(self) -> np.ndarray:
         return np.asarray(self.twists[..., :3] + np.cross(self.twists[..., 3:], self.position()))

@@ -15,6 +15,7 @@ import numpy as np
 import scipy
 
 from pliant.equations.binding import Binding
+from pliant.geometry import arrays
 from pliant.model.model import Model
 from pliant.motion import FREE, PLANAR_XZ, PLANAR_YZ
 
@@ -202,7 +203,7 @@ def _second_order(wrenches: np.ndarray, places: np.ndarray, helices: np.ndarray)
     moments = np.einsum("ni,nj->nij", f, places)
     A, M, P = (np.cumsum(x[::-1], axis=0)[::-1] for x in (f, torque, moments))
     N = P.transpose(0, 2, 1) - np.einsum("nii->n", P)[:, None, None] * np.eye(3)
-    hat_A, hat_M = _hat(A), _hat(M)
+    hat_A, hat_M = arrays.hat(A), arrays.hat(M)
     B = np.zeros((len(f), 12, 12))
     before_v, before_w, now_v, now_w = (slice(3 * k, 3 * k + 3) for k in range(4))
     for mean in (before_w, now_w):
@@ -213,8 +214,8 @@ def _second_order(wrenches: np.ndarray, places: np.ndarray, helices: np.ndarray)
     B[:, before_w, now_w] -= 0.5 * hat_M
     carried = np.cumsum(wrenches[::-1], axis=0)[::-1]
     C = np.zeros((len(f), 6, 6))
-    C[:, :3, 3:], C[:, 3:, :3], C[:, 3:, 3:] = -hat_A, -hat_A, -_hat(carried[:, 3:])
-    C = C @ _ad(helices) / 12
+    C[:, :3, 3:], C[:, 3:, :3], C[:, 3:, 3:] = -hat_A, -hat_A, -arrays.hat(carried[:, 3:])
+    C = C @ arrays.bracket(helices) / 12
     B[:, :6, :6] += C
     B[:, 6:, 6:] += C
     B[:, :6, 6:] -= C
@@ -231,13 +232,6 @@ def _entries(B: np.ndarray, before: np.ndarray, now: np.ndarray, at_before: np.n
     index = np.concatenate([at_before, at_now], axis=1)
     size = index.shape[1]
     return np.repeat(index, size, axis=1).ravel(), np.tile(index, (1, size)).ravel(), blocks.ravel()
-
-
-def _hat(w: np.ndarray) -> np.ndarray:
-    """Skew matrices (n x 3 x 3) of vectors (n x 3)."""
-    out = np.zeros((len(w), 3, 3))
-    out[:, 0, 1], out[:, 0, 2], out[:, 1, 2] = -w[:, 2], w[:, 1], -w[:, 0]
-    return out - out.transpose(0, 2, 1)
 
 
 def _first(carriers: dict[int, int], node: int) -> int:
@@ -280,12 +274,12 @@ def _helices(bound: Binding, chain: _Chain, rotations: np.ndarray, places: np.nd
     turns = R[1:] @ R[:-1].transpose(0, 2, 1)
     phi = scipy.spatial.transform.Rotation.from_matrix(turns).as_rotvec()
     shift = p[1:] - np.einsum("nij,nj->ni", turns, p[:-1])
-    return np.hstack([np.linalg.solve(_left_jacobian(phi), shift[:, :, None])[:, :, 0], phi])
+    return np.hstack([np.linalg.solve(arrays.left_jacobian(phi), shift[:, :, None])[:, :, 0], phi])
 
 
 def _change(helices: np.ndarray) -> np.ndarray:
     """Matrices (n x 6 x 6) from changes of helices to the resulting relative motions: the sum of ad^k / (k + 1)!."""
-    ad = _ad(helices)
+    ad = arrays.bracket(helices)
     total = power = np.broadcast_to(np.eye(6), ad.shape)
     for k in range(2, 22):  # converges for rotations up to pi
         power = power @ ad / k
@@ -293,39 +287,12 @@ def _change(helices: np.ndarray) -> np.ndarray:
     return total
 
 
-def _left_jacobian(phi: np.ndarray) -> np.ndarray:
-    """Matrices (n x 3 x 3) from the linear part of a twist with this angular part to the translation of its exponential."""
-    angle2 = np.einsum("ni,ni->n", phi, phi)
-    small = angle2 < 1e-6
-    angle = np.sqrt(np.where(small, 1.0, angle2))
-    b = np.where(small, 0.5 - angle2 / 24, (1 - np.cos(angle)) / angle**2)
-    c = np.where(small, 1 / 6 - angle2 / 120, (angle - np.sin(angle)) / angle**3)
-    hat = _hat(phi)
-    return np.eye(3) + b[:, None, None] * hat + c[:, None, None] * (hat @ hat)
-
-
-def _ad(twists: np.ndarray) -> np.ndarray:
-    """Matrices (n x 6 x 6) of the Lie bracket with twists (n x 6)."""
-    out = np.zeros((len(twists), 6, 6))
-    out[:, :3, :3] = out[:, 3:, 3:] = _hat(twists[:, 3:])
-    out[:, :3, 3:] = _hat(twists[:, :3])
-    return out
-
-
-def _exponential(twists: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rotations (n x 3 x 3) and translations of the origin (n x 3)."""
-    turn = twists[:, 3:]
-    return scipy.spatial.transform.Rotation.from_rotvec(turn).as_matrix(), np.einsum(
-        "nij,nj->ni", _left_jacobian(turn), twists[:, :3]
-    )
-
-
 def _moved(R: np.ndarray, p: np.ndarray, helices: np.ndarray, relative: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Motions of the world (rotations, translations of its origin) that map sections one after the other to their new poses: the
     motion of the previous section, and a change of the helix x between both that has the relative world twist (n x 6) to first
     order. All lengths are dimensionless."""
     change = np.linalg.solve(_change(helices), relative[:, :, None])[:, :, 0]
-    (turn, shift), (back, away) = _exponential(helices + change), _exponential(-helices)
+    (turn, shift), (back, away) = arrays.exp(helices + change), arrays.exp(-helices)
     steps, moves = turn @ back, np.einsum("nij,nj->ni", turn, away) + shift
     turns, shifts = np.empty_like(steps), np.empty_like(moves)
     for k in range(len(relative)):

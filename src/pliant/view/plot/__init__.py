@@ -5,13 +5,10 @@ readers. Axes have units. Every function draws on `ax` if given, and otherwise c
 `save` writes it as .pdf, .svg or .png. Matplotlib is imported only when something is drawn.
 """
 
-from pliant.view.plot.comparison import compare
 from pliant.view.plot.continuation import path
-from pliant.view.plot.fitting import fit, likelihood
-from pliant.view.plot.motion import energy, inputs, spectrum, trajectory
+from pliant.view.plot.identification import compare, fit, likelihood, search
+from pliant.view.plot.motion import energy, inputs, profile, spectrum, trajectory
 from pliant.view.plot.poses import shape
-from pliant.view.plot.profile import profile
-from pliant.view.plot.search import search
 from pliant.view.plot.style import save
 from pliant.view.plot.sweep import effects, parallel
 from pliant.view.plot.vibration import eigenvalues, modes

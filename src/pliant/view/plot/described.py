@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.analysis.result import Lines, Points
-from pliant.view.plot.style import COLOURS, WIDTH, axes, key, label, prefixed, styled
+from pliant.view.plot.style import COLOURS, SIZE, axes, key, label, prefixed, styled
 
 if TYPE_CHECKING:
     from pliant.analysis.result import AnalysisResult
@@ -97,7 +97,7 @@ def points(found: AnalysisResult, described: Points, *, ax: Any = None) -> Any:
     if j == 1 and i == 0 and spread[2] >= 0.999 * spread[1]:
         j = 2
     unit, factor = prefixed("m", where)
-    ax = axes(ax, height=float(np.clip(WIDTH * spread[j] / max(spread[i], 1e-12), 1.8, 4.0)))
+    ax = axes(ax, height=float(np.clip(SIZE.width * spread[j] / max(spread[i], 1e-12), 1.8, 4.0)))
     if described.colour:
         values = data[described.colour][np.isfinite(data[described.points]).all(axis=1)]
         shown = ax.scatter(factor * where[:, i], factor * where[:, j], c=values, s=4, cmap="viridis", linewidths=0)

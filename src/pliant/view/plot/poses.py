@@ -7,17 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.analysis.modes import ModesResult
+from pliant.analysis.modes import LARGEST_MOVE, ModesResult
 from pliant.solve.result import Result
-from pliant.view.plot.style import COLOURS, DASHES, WIDTH, axes, key, label, prefixed, styled
-from pliant.view.pose import pose_of
+from pliant.view.plot.style import COLOURS, DASHES, SIZE, axes, key, label, prefixed, styled
 from pliant.view.scene import make_scene
+from pliant.view.sketch import pose_of
 
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations, Values
-
-MODE_SWING = 0.15
-"""Largest displacement of a drawn mode, relative to the robot's size."""
 
 
 @styled
@@ -42,7 +39,7 @@ def shape(
     i, j = _plane(points, plane)
     unit, factor = prefixed("m", np.ptp(points, axis=0))
     span = np.ptp(points[:, [i, j]], axis=0)
-    ax = axes(ax, height=float(np.clip(WIDTH * span[1] / max(span[0], 1e-12), 1.6, 4.0)))
+    ax = axes(ax, height=float(np.clip(SIZE.width * span[1] / max(span[0], 1e-12), 1.6, 4.0)))
     for k, (words, lines) in enumerate(drawn.items()):
         colour, dashes = COLOURS[k % len(COLOURS)], DASHES[k % len(DASHES)]
         for n, line in enumerate(lines):
@@ -91,7 +88,7 @@ def _swing(eqs: Equations, found: ModesResult, mode: int, parameters: Values | N
     moved = np.concatenate(_lines(here, bound.increment(q, small * direction)))
     fastest = float(np.linalg.norm(moved - rest, axis=1).max()) / small
     size = float(np.linalg.norm(np.ptp(rest, axis=0)))
-    amplitude = MODE_SWING * size / fastest if fastest > 0 and size > 0 else 0.0
+    amplitude = LARGEST_MOVE * size / fastest if fastest > 0 and size > 0 else 0.0
     return {
         "rest": (here, q),
         f"mode {mode}, {found.words(mode - 1)}": (here, bound.increment(q, amplitude * direction)),

@@ -5,14 +5,30 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from pliant.view.settings import settings
 from pliant.view.sketch import save as write
+from pliant.view.sketch import settings
+
+
+@dataclass(frozen=True)
+class StyleLayout:
+    """Sizes of plots."""
+
+    width: float = 3.5
+    """Width of a figure with one pair of axes [inch]: a column of a journal."""
+    height: float = 2.4
+    """Height of a figure with one pair of axes [inch]."""
+    far_start: float = 100.0
+    """Ratio of the first time to the duration above which times are counted from the first one."""
+
+
+SIZE = StyleLayout()
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -32,8 +48,6 @@ STYLES = tuple((c, DASHES[(k + r) % len(DASHES)]) for r in range(3) for k, c in 
 """Colours and dashes of lines, of which no two are the same."""
 GREY = "#8A8A8A"
 
-WIDTH, HEIGHT = 3.5, 2.4
-"""Size of a figure with one pair of axes [inch]: a column of a journal."""
 
 STYLE = {
     "font.size": 8,
@@ -94,7 +108,7 @@ def style() -> Iterator[Any]:
         yield plt
 
 
-def axes(ax: Any, *, width: float = WIDTH, height: float = HEIGHT) -> Any:
+def axes(ax: Any, *, width: float = SIZE.width, height: float = SIZE.height) -> Any:
     """These axes, or those of a new figure of that size [inch]."""
     if ax is not None:
         return ax
@@ -107,7 +121,7 @@ def axes_below_each_other(count: int) -> list[Any]:
     """Pairs of axes of a new figure with a common time axis."""
     import matplotlib.pyplot as plt
 
-    size = (WIDTH, 0.8 + 0.75 * HEIGHT * count)
+    size = (SIZE.width, 0.8 + 0.75 * SIZE.height * count)
     return list(plt.subplots(count, 1, figsize=size, layout="constrained", sharex=True, squeeze=False)[1][:, 0])
 
 
@@ -160,13 +174,9 @@ def save(ax: Any, path: str | os.PathLike[str]) -> None:
         write(np.ravel(np.asarray(ax, dtype=object))[0], Path(path))
 
 
-FAR = 100.0
-"""Ratio of the first time to the duration above which times are counted from the first one."""
-
-
 def clock(times: np.ndarray) -> tuple[np.ndarray, str]:
     """Times [s] for an axis, and its label: those of a clock that started long before are counted from the first one."""
     first = float(times[0]) if len(times) else 0.0
-    if abs(first) <= FAR * float(np.ptp(times)):
+    if abs(first) <= SIZE.far_start * float(np.ptp(times)):
         return times, "time [s]"
     return times - first, f"time after {first:.10g} s [s]"

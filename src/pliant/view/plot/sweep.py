@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,11 +13,23 @@ from pliant.view.plot.style import COLOURS, GREY, label, prefixed, styled
 if TYPE_CHECKING:
     from pliant.study.measures import Table
 
-MOST_LEVELS = 12
-"""Number of different random values up to which each has a separate mean; more are put into groups of equal size."""
-GROUPS = 8
-MOST_LINES = 2000
-BEST = 5
+
+@dataclass(frozen=True)
+class SweepLayout:
+    """Numbers of groups and lines of the plots of a sweep."""
+
+    most_levels: int = 12
+    """Number of different random values up to which each has a separate mean; more are put into groups of equal
+    size."""
+    groups: int = 8
+    """Number of these groups."""
+    most_lines: int = 2000
+    """Number of cases drawn in grey, after the best ones."""
+    best: int = 5
+    """Number of the best cases, which are drawn in colour."""
+
+
+LAYOUT = SweepLayout()
 
 
 @styled
@@ -66,7 +79,7 @@ def _effect(ax: Any, table: Table, what: str, given: np.ndarray, values: np.ndar
         order = np.argsort(at)
         ax.plot(at[order], values[order], color=COLOURS[1], linestyle="-", marker="o", markersize=3, linewidth=1.2)
         return
-    random = len(different) > MOST_LEVELS and counts.min() == 1 and not alone
+    random = len(different) > LAYOUT.most_levels and counts.min() == 1 and not alone
     groups = _groups(at) if random else [at == x for x in different]
     x = [float(at[g].mean()) for g in groups]
     y = [float(values[g].mean()) for g in groups]
@@ -83,8 +96,8 @@ def _even(values: np.ndarray) -> bool:
 def _groups(at: np.ndarray) -> list[np.ndarray]:
     """Neighbouring values in groups of equal size, as booleans."""
     places = np.empty(len(at), dtype=int)
-    places[np.argsort(at, kind="stable")] = np.arange(len(at)) * GROUPS // len(at)
-    return [places == k for k in range(GROUPS) if np.any(places == k)]
+    places[np.argsort(at, kind="stable")] = np.arange(len(at)) * LAYOUT.groups // len(at)
+    return [places == k for k in range(LAYOUT.groups) if np.any(places == k)]
 
 
 @styled
@@ -100,9 +113,9 @@ def parallel(table: Table, by: str | None = None, *, largest: bool = False, ax: 
     best = table.ranked(name, largest=largest)
     shown = [k for k in best if all(np.isfinite(at[k]) for _, at, _ in columns)]
     lines = np.array([at for _, at, _ in columns])
-    for k in shown[BEST : BEST + MOST_LINES]:
+    for k in shown[LAYOUT.best : LAYOUT.best + LAYOUT.most_lines]:
         ax.plot(lines[:, k], color=GREY, linewidth=0.5, alpha=max(0.05, min(0.5, 40 / len(shown))), linestyle="-")
-    for rank, k in enumerate(shown[:BEST]):
+    for rank, k in enumerate(shown[: LAYOUT.best]):
         ax.plot(lines[:, k], color=COLOURS[1 + rank % 6], linewidth=1.4, linestyle="-", label=f"case {k}")
     for k, (_, _, ends) in enumerate(columns):
         ax.axvline(k, color="black", linewidth=0.6)
@@ -130,7 +143,7 @@ def _positions(given: np.ndarray) -> tuple[np.ndarray, Sequence[tuple[float, str
     if given.dtype.kind != "f":
         levels = sorted(set(given.tolist()))
         at = {x: k / max(1, len(levels) - 1) for k, x in enumerate(levels)}
-        return np.array([at[x] for x in given.tolist()]), [(at[x], str(x)) for x in levels[:MOST_LEVELS]]
+        return np.array([at[x] for x in given.tolist()]), [(at[x], str(x)) for x in levels[: LAYOUT.most_levels]]
     finite = given[np.isfinite(given)]
     low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
     span = (high - low) or 1.0

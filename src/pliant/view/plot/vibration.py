@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,10 +15,18 @@ from pliant.view.plot.style import COLOURS, axes, key, styled
 if TYPE_CHECKING:
     from pliant.analysis.modes import ModesResult
 
-WIDE = 1e3
-"""Ratio of the largest to the smallest part of eigenvalues above which an axis is logarithmic."""
-RATIOS_UP_TO = 12
-"""Maximum number of modes labelled with damping ratios; more would overlap."""
+
+@dataclass(frozen=True)
+class VibrationLayout:
+    """Numbers that decide how modes are drawn."""
+
+    wide: float = 1e3
+    """Ratio of the largest to the smallest part of eigenvalues above which an axis is logarithmic."""
+    ratios_up_to: int = 12
+    """Maximum number of modes labelled with damping ratios; more would overlap."""
+
+
+LAYOUT = VibrationLayout()
 
 
 @styled
@@ -35,7 +44,7 @@ def modes(found: ModesResult, *, ax: Any = None, count: int | None = None) -> An
                 number[which], frequencies[which], linestyle="none", marker="o", markerfacecolor=face,
                 markeredgecolor=COLOURS[1], label=words,
             )  # fmt: skip
-    if len(frequencies) <= RATIOS_UP_TO:
+    if len(frequencies) <= LAYOUT.ratios_up_to:
         for k, f, ratio in zip(number, frequencies, ratios, strict=True):
             if ratio != 0:
                 ax.annotate(
@@ -124,5 +133,5 @@ def _wide_scale(set_scale: Callable[..., None], values: np.ndarray) -> None:
     """Set a scale that is logarithmic on both sides of zero if values differ by more than a factor of a thousand."""
     size = np.abs(values)
     size = size[size > 1e-9 * np.max(size, initial=0.0)]
-    if size.size and size.max() > WIDE * size.min():
+    if size.size and size.max() > LAYOUT.wide * size.min():
         set_scale("symlog", linthresh=float(size.min()))

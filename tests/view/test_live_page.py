@@ -12,9 +12,17 @@ import pytest
 
 import pliant
 from pliant.cli import run as command
-from pliant.view.live.robot import LiveRobot, Overlays, SliderValues
-from pliant.view.live.server import RequestGuard, check_host, is_expected
-from pliant.view.live.sliders import coordinate_sliders, input_sliders, parameter_sliders
+from pliant.view.live_page import (
+    LiveRobot,
+    Overlays,
+    RequestGuard,
+    SliderValues,
+    check_host,
+    coordinate_sliders,
+    input_sliders,
+    is_expected,
+    parameter_sliders,
+)
 
 HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror=window.hacked=2>"
 MODEL = f"""
@@ -43,7 +51,7 @@ def eqs():
 def test_sliders_solve_again_without_deriving_again(eqs, monkeypatch):
     robot = LiveRobot(eqs)
     program = eqs.binding.program
-    monkeypatch.setattr("pliant.view.live.robot.derive", lambda *_: pytest.fail("derived again"))
+    monkeypatch.setattr("pliant.view.live_page.derive", lambda *_: pytest.fail("derived again"))
     tips = [robot.rest(SliderValues(inputs={"force": f})).scene.rods[0].points[-1][2] for f in (0.0, 0.3, 0.6)]
     assert tips[0] < tips[1] < tips[2]
     longer = robot.rest(SliderValues(parameters={"length": 0.6})).scene.rods[0].points
@@ -206,8 +214,7 @@ def live_page(door):
 def served(eqs):
     """The page of a robot with a run, served on a free port."""
     pytest.importorskip("viser", reason="viser is not installed (the extra `view`)")
-    from pliant.view.live.page import LivePage
-    from pliant.view.live.server import free_port, start_server
+    from pliant.view.live_page import LivePage, free_port, start_server
 
     run = pliant.simulate(eqs, 1.0, save_every=0.02)
     server = start_server(free_port(0), HOSTILE)

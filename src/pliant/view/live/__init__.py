@@ -1,1 +1,0 @@
-"""The live page: an interactive view of a robot in the browser. Needs the extra `view`."""
