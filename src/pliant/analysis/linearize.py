@@ -136,8 +136,8 @@ class StateSpace(AnalysisResult):
             for letter, (down, across) in sides.items():
                 matrix = without_round_off(getattr(self, letter))
                 if matrix.size:
-                    rows = tuple((name, *(f"{x:.6g}" for x in row)) for name, row in zip(down, matrix, strict=True))
-                    made.append(Sheet((letter, *across), rows, where="command"))
+                    lines = tuple((name, *(f"{x:.6g}" for x in row)) for name, row in zip(down, matrix, strict=True))
+                    made.append(Sheet((letter, *across), lines, where="command"))
         return made
 
     def select(
@@ -233,8 +233,8 @@ def _outputs(
 def _smooth(names: tuple[str, ...], rows: np.ndarray, asked: tuple[str, ...] | None) -> list[int]:
     """Which outputs have derivatives in this state; an error for those requested by name, others are omitted."""
     rough = [name for name, row in zip(names, rows, strict=True) if not np.all(np.isfinite(row))]
-    for name in rough if asked is not None else ():
-        if name in asked or name.rpartition(".")[0] in asked:
+    for name in rough:
+        if asked is not None and (name in asked or name.rpartition(".")[0] in asked):
             raise ArgumentError(f"{_rough(name)}; use its components instead, or linearize about another state")
     return [i for i, name in enumerate(names) if name not in rough]
 

@@ -251,7 +251,7 @@ class Polynomials:
     @property
     def parts(self) -> tuple[CoordinatePart, ...]:
         """The coordinates; in a plane all are plain numbers."""
-        turns = (Vector(len(self.axes) * self.order),)
+        turns: tuple[CoordinatePart, ...] = (Vector(len(self.axes) * self.order),)
         if self.orientation == "four" and self.plane is None:
             turns = (Quaternion(),) * self.order
         return (Vector(len(self.directions) * self.displacements), *turns)

@@ -56,7 +56,7 @@ def model_strains(model: Model, bound: Binding, name: str, q: np.ndarray) -> tup
     poses = bound.node_poses(q)
     strains = []
     for sample in samples:
-        on = (system.frame_forces if sample.on_frames else system.coordinate_forces)[sample.force]
+        on: Any = (system.frame_forces if sample.on_frames else system.coordinate_forces)[sample.force]
         at: list[Any]
         if sample.on_frames:
             at = [[(ca.SX(poses[0][n]), ca.SX(poses[1][n])) for n in on.nodes], [ca.SX.zeros(6) for _ in on.nodes]]
@@ -64,7 +64,8 @@ def model_strains(model: Model, bound: Binding, name: str, q: np.ndarray) -> tup
             q_size = sum(part.q_size for part in on.kind.parts)
             at = [ca.SX(q[on.q_at : on.q_at + q_size]), ca.SX.zeros(on.size)]
         constants = ca.SX(bound.constants[on.constants : on.constants + on.kind.constants])
-        section = sample.state(*at, constants, ca.SX.zeros(on.kind.signals))
+        state: Any = sample.state
+        section = state(*at, constants, ca.SX.zeros(on.kind.signals))
         strains.append(np.array(ca.evalf(section.strain)).ravel())
     six = np.array(strains) + (0, 0, 1, 0, 0, 0)
     return (

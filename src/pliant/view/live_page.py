@@ -250,7 +250,7 @@ class LivePage:
         self.followed = bool(choice.parameters)
         for name, value in self.robot.inputs(choice).items():
             slider, handle = self.sliders["Inputs"].get(name, (None, None))
-            if slider is None or name in choice.inputs or value == slider.value:
+            if slider is None or handle is None or name in choice.inputs or value == slider.value:
                 continue
             low, high = min(slider.low, value), max(slider.high, value)
             self.sliders["Inputs"][name] = replace(slider, value=value, low=low, high=high), handle

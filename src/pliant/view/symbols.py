@@ -588,7 +588,9 @@ class StageSymbols:
         if rod.grounded:
             along = rod.points[1] - rod.points[0]
             along = 0.012 * self.size * along / np.linalg.norm(along)
-            plate = max(1.5 * float(sizes[0].max()), LAYOUT.clamp * self.size)  # so that base and tip of thin rods differ
+            plate = max(
+                1.5 * float(sizes[0].max()), LAYOUT.clamp * self.size
+            )  # so that base and tip of thin rods differ
             self.cylinder(np.stack([rod.points[0] - along, rod.points[0]]), plate, _bytes(PALE))
 
     def joint(self, joint: JointMark) -> None:

@@ -157,12 +157,12 @@ def steady_start(eqs: Equations, given: State, t: float) -> tuple[AssembledState
         return made, driven and f"prescribed motions are held where they are: {driven}"
     said = f"{unsteady}: modes are computed about its pose, without {{}}"
     if np.any(given.v):
-        driven = assemble(eqs, eqs.binding, t, np.array(given.q), np.zeros(len(eqs.rates)), given.given.at_rest())
-        driven = with_contacts_from(driven, given, t)
-        if not np.any(driven.v):
-            return driven, said.format("the rates")
-        if _is_steady(driven, t):
-            return driven, said.format("rates that no motion prescribes")
+        moved = assemble(eqs, eqs.binding, t, np.array(given.q), np.zeros(len(eqs.rates)), given.given.at_rest())
+        moved = with_contacts_from(moved, given, t)
+        if not np.any(moved.v):
+            return moved, said.format("the rates")
+        if _is_steady(moved, t):
+            return moved, said.format("rates that no motion prescribes")
     zero = replace(made, v=np.zeros_like(made.v))
     return with_contacts_from(zero, given, t), said.format("the rates")
 

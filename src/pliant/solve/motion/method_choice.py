@@ -42,8 +42,8 @@ WITHOUT_END = 3000
 CONTACT_TOLERANCE = 1e-4
 """Relative tolerance of small robots with contacts: small errors of an impact grow in the flight after it."""
 LOOP_TOLERANCE = 2e-4
-"""Relative tolerance of generalized-alpha for stiff and rotating parts: of second order, its errors in the phase of a loop add up to
-ten times those of other methods at the same tolerance."""
+"""Relative tolerance of generalized-alpha for stiff and rotating parts: of second order, its errors in the phase of a loop add up
+to ten times those of other methods at the same tolerance."""
 CROWD = 60
 """Number of bodies with surfaces above which individual impacts are not resolved."""
 CROWD_TOLERANCE = 0.05

@@ -73,8 +73,9 @@ def _ends_of_cells(model: Model, bound: Binding, begin: float, end: float, jumps
         if plan.inputs is not None and len(expressions):
             known = enclosures(plan.inputs, [[t], parameters])
             for order in rates:
-                for i in expressions:
-                    inputs[order][i] = known[order][i]
+                for k in expressions:
+                    inputs[order][k] = known[order][k]
+        assert plan.signals is not None
         return enclosures(plan.signals, [[t], *inputs, parameters])
 
     def bounds(t: Enclosure, middle: np.ndarray) -> tuple[list[Enclosure], list[Enclosure]]:

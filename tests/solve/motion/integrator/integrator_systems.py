@@ -147,9 +147,11 @@ joints:
   base: {type: free, child: hub, x: {rate: 1000}}
   slide: {type: prismatic, parent: hub, child: m, axis: y, displacement: {initial: 0.02, spring: 3000}}
 """,
-    "tumbling": """
+    "turning": """
 world: {gravity: [0, 0, 0]}
-bodies: {hub: {mass: 3, shape: {type: box, size: [1, 2, 3]}}, m: {mass: 1, center_of_mass: [0, 0.2, 0], inertia: {principal: [0.1, 0.1, 0.1]}}}
+bodies:
+  hub: {mass: 3, shape: {type: box, size: [1, 2, 3]}}
+  m: {mass: 1, center_of_mass: [0, 0.2, 0], inertia: {principal: [0.1, 0.1, 0.1]}}
 joints:
   base: {type: free, child: hub, x: {rate: 40}, orientation: {rate: [3, 2, 20]}}
   slide: {type: prismatic, parent: hub, child: m, axis: x, displacement: {initial: 0.02, spring: 3000}}

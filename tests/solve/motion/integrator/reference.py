@@ -347,7 +347,7 @@ class Reference:
         return float(max(error, self._own_error(h, e_q, e_v, q, v)))
 
     def _own_error(self, h: float, e_q: np.ndarray, e_v: np.ndarray, q: np.ndarray, v: np.ndarray) -> float:
-        """Errors beside those of the rigid motion closest to them, over the size of the motion beside the rigid one closest to it."""
+        """Errors beside those of the rigid motion closest to them, relative to the motion beside the rigid one closest to it."""
         rtol, atol, size = self.method.relative_tolerance, self.method.absolute_tolerance, self.size
         rotations, places = (x[1:] for x in self.binding.node_poses(q))
         start_rotations, start_places = (x[1:] for x in self.start)
