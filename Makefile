@@ -94,4 +94,4 @@ wheel: install
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 
 clean:
-	rm -rf src/pliant/equations/binary $(VENV) build dist out .mypy_cache .ruff_cache .pytest_cache
+	rm -rf src/pliant/engine/binary $(VENV) build dist out .mypy_cache .ruff_cache .pytest_cache

@@ -41,7 +41,7 @@ def platform_tag() -> str:
 
 
 class RuntimeBuildHook(BuildHookInterface):
-    """Builds `src/pliant/equations/binary` for wheels and editable installs."""
+    """Builds `src/pliant/engine/binary` for wheels and editable installs."""
 
     PLUGIN_NAME = "custom"
 
@@ -73,7 +73,7 @@ class RuntimeBuildHook(BuildHookInterface):
         build_data["tag"] = f"{'cp311-abi3' if extension else 'py3-none'}-{platform_tag()}"
         for place in ("", "kernels/"):
             for end in (compiling.SUFFIX, ".sum"):
-                build_data["artifacts"].append(f"src/pliant/equations/binary/{place}*{end}")
+                build_data["artifacts"].append(f"src/pliant/engine/binary/{place}*{end}")
 
     def _extension(self, compiling: Any, layout: Any, folder: Path) -> Any:
         """What the extension module was compiled from; None where it cannot be."""

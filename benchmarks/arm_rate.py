@@ -32,14 +32,14 @@ import casadi as ca
 import numpy as np
 
 import pliant
-from pliant.equations.binding import Binding
-from pliant.equations.program import Program
-from pliant.geometry import se3
-from pliant.model.inputs import InputPlan
-from pliant.model.system import SystemBuilder
-from pliant.motion.arc_coordinates import ArcCoordinates
-from pliant.rod.arc import arc_motion
-from pliant.spec.rod_switch import with_rod_model
+from pliant.engine.binding import Binding
+from pliant.engine.model.inputs import InputPlan
+from pliant.engine.model.system import SystemBuilder
+from pliant.engine.program import Program
+from pliant.parts.geometry import se3
+from pliant.parts.motion.arc_coordinates import ArcCoordinates
+from pliant.parts.rod.arc import arc_motion
+from pliant.robot.rod_switch import with_rod_model
 
 RODS = ("s1", "s2", "s3")
 COUNTS = (1, 2, 3, 5, 10, 20)

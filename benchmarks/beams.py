@@ -38,9 +38,9 @@ from typing import Any
 import numpy as np
 
 import pliant
+from pliant.analysis.integrators import Method
 from pliant.parts import Cosserat, FiniteElement, Gvs
-from pliant.rod.base import RodModelBase
-from pliant.solve.motion.integrator import Method
+from pliant.parts.rod.base import RodModelBase
 
 LENGTH, RADIUS, YOUNG, POISSON, DENSITY, GRAVITY = 1.0, 0.01, 1e7, 0.5, 1000.0, 9.81
 UNTIL, SAMPLE = 1.0, 0.02

@@ -31,12 +31,12 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from pliant.equations.binding import Binding
-from pliant.equations.program import Program
-from pliant.geometry import se3, so3
-from pliant.model.inputs import InputPlan
-from pliant.model.system import SystemBuilder
-from pliant.motion import SCREW
+from pliant.engine.binding import Binding
+from pliant.engine.model.inputs import InputPlan
+from pliant.engine.model.system import SystemBuilder
+from pliant.engine.program import Program
+from pliant.parts.geometry import se3, so3
+from pliant.parts.motion import SCREW
 
 GRAVITY = (0.0, 0.0, -9.81)
 GROWTH = (15, 30, 60, 120, 240)

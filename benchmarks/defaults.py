@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 import pliant
-from pliant.equations.equations import Equations
+from pliant.engine.equations import Equations
 
 ROUND = 1e-7
 """Errors below this are equal: hundredths of a millimetre in a hundred metres."""

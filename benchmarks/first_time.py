@@ -22,13 +22,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from pliant.equations.libraries import cache_folder, runtime_library
-from pliant.spec.reader import bundled_robots
+from pliant.engine.libraries import cache_folder, runtime_library
+from pliant.robot.reader import bundled_robots
 
 FIRST_USE = """
 import sys, time
 import pliant
-from pliant.equations import libraries
+from pliant.engine import libraries
 from pathlib import Path
 pliant.simulate, pliant.derive, pliant.load
 if "--no-prebuilt" in sys.argv:

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 import pliant
-from pliant.solve.motion.integrator import make_run
-from pliant.solve.motion.integrator.base import Method
+from pliant.analysis.integrators import make_run
+from pliant.analysis.integrators.base import Method
 
 PCS4 = """
 pliant: 1

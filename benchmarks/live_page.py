@@ -27,7 +27,7 @@ import viser
 from websockets.sync.client import ClientConnection, connect
 
 import pliant
-from pliant.view.live_page import LivePage, free_port, start_server
+from pliant.show.live_page import LivePage, free_port, start_server
 
 CAMERA = {
     "type": "ViewerCameraMessage", "wxyz": [1, 0, 0, 0], "position": [0, 0, 1.0], "look_at": [0, 0, 0], "up_direction": [0, 0, 1],

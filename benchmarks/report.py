@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from pliant import GeneralizedAlpha, derive, load, simulate
-from pliant.spec.rod_switch import with_rod_model
-from pliant.view.report import write_report
+from pliant.robot.rod_switch import with_rod_model
+from pliant.show.report import write_report
 
 NODES, UNTIL, FRAMES, REPEATS, WINDOWS = 100, 60.0, 1000, 2, 8
 FLAGS = (

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 import pliant
-from pliant.spec.rod_switch import with_rod_model
+from pliant.robot.rod_switch import with_rod_model
 
 KINDS = {
     "pcs": 6, "cosserat": 8, "pseudo_rigid": 8, "polynomial": 3, "pcc": 2, "pcc_cog": 2, "finite_element": 6, "timoshenko": 6,

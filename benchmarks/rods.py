@@ -22,11 +22,11 @@ from pathlib import Path
 import numpy as np
 
 import pliant
+from pliant.analysis.integrators import Method, make_run
 from pliant.identify.compare import DEFAULT_METHOD
 from pliant.identify.recording import drive
 from pliant.language.recording import Recording, read_recording
-from pliant.solve.motion.integrator import Method, make_run
-from pliant.spec.rod_switch import with_rod_model
+from pliant.robot.rod_switch import with_rod_model
 
 RECORDED = ("cosserat:3", "pcs:3", "polynomial:3", "pseudo_rigid:3", "finite_element:3")
 REALTIME = tuple(
@@ -74,8 +74,8 @@ def drive_module(kind: str, against: Recording) -> dict[str, object]:
 CHILD = """
 import json, os, sys, time
 import pliant
-from pliant.solve.motion.integrator import Method, make_run
-from pliant.spec.rod_switch import with_rod_model
+from pliant.analysis.integrators import Method, make_run
+from pliant.robot.rod_switch import with_rod_model
 start, before = time.perf_counter(), os.times()
 eqs = pliant.derive(with_rod_model(pliant.load("cantilever"), "rod", sys.argv[1]))
 eqs.binding

@@ -14,8 +14,8 @@ import os
 import time
 
 from pliant import ExplicitRungeKutta, GeneralizedAlpha, SemiImplicit, derive, load, simulate
-from pliant.equations.layout import RuntimeStatus
-from pliant.equations.time_loop import TimeLoop
+from pliant.engine.layout import RuntimeStatus
+from pliant.engine.time_loop import TimeLoop
 
 CASES = (
     ("four_bar", GeneralizedAlpha(step=1e-3), 100.0),

@@ -37,13 +37,13 @@ import numpy as np
 from chain import GRAVITY, fastest, machine
 from scipy.spatial.transform import Rotation
 
-from pliant.equations import compiling
-from pliant.equations.binding import Binding
-from pliant.equations.program import Program
-from pliant.geometry import se3
-from pliant.model.inputs import InputPlan
-from pliant.model.system import SystemBuilder
-from pliant.motion import FREE, ROTATION, SCREW
+from pliant.engine import compiling
+from pliant.engine.binding import Binding
+from pliant.engine.model.inputs import InputPlan
+from pliant.engine.model.system import SystemBuilder
+from pliant.engine.program import Program
+from pliant.parts.geometry import se3
+from pliant.parts.motion import FREE, ROTATION, SCREW
 
 RATES = {"turn": 1, "slide": 1, "ball": 3, "free": 6}
 """Rates of each step that joints are made of."""

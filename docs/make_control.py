@@ -22,7 +22,7 @@ from make_validation import put
 
 import pliant
 from pliant import plot
-from pliant.view.plot.style import COLOURS, DASHES, GREY, key, style
+from pliant.show.plot.style import COLOURS, DASHES, GREY, key, style
 
 HERE = Path(__file__).parent
 PAGE, PICTURES = HERE / "control.md", HERE / "pictures"

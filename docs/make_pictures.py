@@ -16,9 +16,9 @@ import numpy as np
 
 import pliant
 from pliant.control import Coordinates, rest_with
-from pliant.view.film import film
-from pliant.view.report import write_report
-from pliant.view.sketch import save
+from pliant.show.film import film
+from pliant.show.report import write_report
+from pliant.show.sketch import save
 
 FOLDER = Path(__file__).parent / "pictures"
 FILM_FOLDER = Path("out") / "films"

@@ -35,10 +35,10 @@ from pliant.identify.compare import compare
 from pliant.identify.fit import cycles, fit
 from pliant.identify.recording import drive
 from pliant.language.recording import read_recording
-from pliant.spec.rod_switch import with_rod_model
+from pliant.robot.rod_switch import with_rod_model
+from pliant.show.plot.style import COLOURS, style
 from pliant.validation.catalogue import catalogue
 from pliant.validation.running import run_cases
-from pliant.view.plot.style import COLOURS, style
 
 HERE = Path(__file__).parent
 PAGE, PICTURES = HERE / "validation.md", HERE / "pictures"

@@ -12,8 +12,8 @@ import numpy as np
 
 import pliant
 from pliant import plot
-from pliant.spec.rod_switch import with_rod_model
-from pliant.view.plot.style import COLOURS, style
+from pliant.robot.rod_switch import with_rod_model
+from pliant.show.plot.style import COLOURS, style
 
 PICTURES = Path(__file__).parent / "pictures"
 EXPERIMENTS = {"experiment_1": 9.5, "experiment_2": 7.5, "experiment_3": 8.0}

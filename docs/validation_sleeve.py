@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from pliant import plot
+from pliant.show.plot.style import COLOURS, style
 from pliant.validation.sleeve import (
     PUBLISHED_SCALE,
     TrackerData,
@@ -20,7 +21,6 @@ from pliant.validation.sleeve import (
     readings,
     spectrum,
 )
-from pliant.view.plot.style import COLOURS, style
 
 HERE = Path(__file__).parent
 PICTURES = HERE / "pictures"

@@ -1,5 +1,5 @@
 """Kernels are compiled before their first use, without optimizing: most serve a few evaluations, and optimized ones give the same
-bits (`tests/equations/test_libraries.py`)."""
+bits (`tests/engine/test_libraries.py`)."""
 
 from __future__ import annotations
 

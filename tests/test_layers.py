@@ -37,12 +37,12 @@ OPTIONAL = {
 OPTIONAL |= {"collada", "msgspec", "resource", "trimesh", "viser", "websockets"}
 """Packages that need not be there, or not on every system: they are imported where they are used."""
 SLOW = {
-    "mesh/formats/volume.py": "h5py",
+    "parts/mesh/formats/volume.py": "h5py",
     "cli/common.py": "rich",
     "foreign/mjcf_child.py": "numpy",
     "language/full_yaml.py": "ruamel",
-    "solve/netcdf_files.py": "xarray",
-    "solve/labelled_arrays.py": "xarray",
+    "analysis/numerics/netcdf_files.py": "xarray",
+    "analysis/numerics/labelled_arrays.py": "xarray",
     "__main__.py": "pliant",  # where Ctrl-C can be answered
 }
 """Packages that would make every start wait for what few calls need."""
@@ -83,15 +83,15 @@ def contracts_hold(folder):
 @pytest.mark.parametrize(
     ("file", "line", "said"),
     [
-        ("geometry/se3.py", "", "2 kept, 0 broken"),
+        ("parts/geometry/se3.py", "", "3 kept, 0 broken"),
         (
             "language/message_text.py",
-            "def late():\n    from pliant.view import tables\n",
+            "def late():\n    from pliant.show import tables\n",
             "pliant.language is not allowed to import",
         ),
-        ("tendon/base.py", "import pliant.contact.base\n", "2 kept, 0 broken"),
-        ("joint/base.py", "import pliant.tendon.base\n", "modules of a folder BROKEN"),
-        ("solve/state.py", "import pliant.solve.statics.equilibrium\n", "modules of a folder BROKEN"),
+        ("parts/tendon/base.py", "import pliant.parts.contact.base\n", "3 kept, 0 broken"),
+        ("parts/joint/base.py", "import pliant.parts.tendon.base\n", "modules of a folder BROKEN"),
+        ("analysis/numerics/state.py", "import pliant.analysis.statics.equilibrium\n", "modules of a folder BROKEN"),
     ],
 )
 def test_a_cycle_is_noticed(tmp_path, file, line, said):

@@ -22,10 +22,10 @@ import casadi as ca
 import numpy as np
 
 from pliant.language.files import write_whole
-from pliant.motion.arc_coordinates import ArcCoordinates
-from pliant.rod.arc import ENERGY_ORDERS, Arc, Energy, stumpff
-from pliant.rod.pcc import exact_energy
-from pliant.rod.pcc_cog import CONSTANTS_FILE, lumped_energy
+from pliant.parts.motion.arc_coordinates import ArcCoordinates
+from pliant.parts.rod.arc import ENERGY_ORDERS, Arc, Energy, stumpff
+from pliant.parts.rod.pcc import exact_energy
+from pliant.parts.rod.pcc_cog import CONSTANTS_FILE, lumped_energy
 
 SEED = 20
 SAMPLES = 200_000

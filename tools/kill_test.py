@@ -29,8 +29,8 @@ import numpy as np
 
 import pliant
 from pliant.cli import run as command
-from pliant.equations import cache_folder, compiling
-from pliant.equations.libraries import build_library
+from pliant.engine import cache_folder, compiling
+from pliant.engine.libraries import build_library
 
 CASES = 100
 UNTIL = 10.0
@@ -91,7 +91,7 @@ class SimulateJob(Job):
         self.first = self.out.read_bytes()
 
     def work(self) -> None:
-        from pliant.solve.motion import job as module
+        from pliant.analysis.motion import job as module
 
         module.LEAST_SAVE_COST = 0.0
         pliant.simulate(self.eqs, UNTIL, method=pliant.ExplicitRungeKutta(step=1e-3), save_every=0.1, out=self.out)

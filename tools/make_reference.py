@@ -15,17 +15,12 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from pliant import output
 from pliant.analysis.base import Analysis, analysis
 from pliant.analysis.remark import RULES
-from pliant.body import body
 from pliant.cli.export import flag, targets
-from pliant.contact import Contact, Friction
 from pliant.control import lqr_control
 from pliant.control.base import InputLimit
 from pliant.control.learning_task import LearningTask, RandomParameter, RandomStart
-from pliant.input import inputs
-from pliant.joint import JointBase, chain, coordinate
 from pliant.language import parameter, placement
 from pliant.language.aliases import ALIASES
 from pliant.language.base import Choice, Part, WordMappingOrObject
@@ -33,20 +28,25 @@ from pliant.language.collection import kinds, with_defaults
 from pliant.language.names import FUNCTIONS, SYMBOLS, NameMarker, Reference
 from pliant.language.scalar import CountMarker, Quantity
 from pliant.language.units import ALONE, WITH_PREFIX
-from pliant.link import LinkBase
-from pliant.mesh import Membrane, Shell, drawing, edges
-from pliant.rod import chamber, rod, shape
-from pliant.section import Holes, Station
-from pliant.section import material as library
-from pliant.spec import attach
-from pliant.spec.analyses import ListedAnalysis, analysis_names
-from pliant.spec.data import default_kinds, tells_kind, to_data
-from pliant.spec.robot import RobotSpec
-from pliant.spec.rod_switch import KINDS
-from pliant.spec.writer import flow
-from pliant.surface import SurfaceBase
+from pliant.parts import output
+from pliant.parts.body import body
+from pliant.parts.contact import Contact, Friction
+from pliant.parts.input import inputs
+from pliant.parts.joint import JointBase, chain, coordinate
+from pliant.parts.link import LinkBase
+from pliant.parts.mesh import Membrane, Shell, drawing, edges
+from pliant.parts.rod import chamber, rod, shape
+from pliant.parts.section import Holes, Station
+from pliant.parts.section import material as library
+from pliant.parts.surface import SurfaceBase
+from pliant.parts.tendon import TendonBase, routing
+from pliant.robot import attach
+from pliant.robot.analyses import ListedAnalysis, analysis_names
+from pliant.robot.data import default_kinds, tells_kind, to_data
+from pliant.robot.robot import RobotSpec
+from pliant.robot.rod_switch import KINDS
+from pliant.robot.writer import flow
 from pliant.targets.base import Target
-from pliant.tendon import TendonBase, routing
 from reference_text import EXAMPLES, EXPORTS, INTRODUCTION, PROSE, REMARKS
 
 PAGE = FilePath(__file__).parents[1] / "docs" / "language.md"

@@ -1,7 +1,7 @@
 """Mutation testing: does a test fail when the code is changed?
 
-    python tools/mutate.py src/pliant/geometry/so3.py
-    python tools/mutate.py src/pliant/equations/runtime/rosenbrock.c --tests tests/solve/motion/integrator/test_methods.py --most 20
+    python tools/mutate.py src/pliant/parts/geometry/so3.py
+    python tools/mutate.py src/pliant/engine/runtime/rosenbrock.c --tests tests/analysis/integrators/test_methods.py --most 20
 
 Changes one operator or number of a file at a time, in a copy of the sources, and runs the tests that mirror its folder. Changes
 that no test detects are listed: a test is missing, or the change has no effect (examine each). Kernels are interpreted and the

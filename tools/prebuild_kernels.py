@@ -1,4 +1,4 @@
-"""Compile the kernels that are distributed with the package into `src/pliant/equations/binary/kernels`.
+"""Compile the kernels that are distributed with the package into `src/pliant/engine/binary/kernels`.
 
 For release wheels (`make wheel`) those of all bundled robots, and of their rods in every rod model with its defaults, for every
 level of the instruction set that kernels are compiled for. With `--bundled` (`make install`) those of the bundled robots as they
@@ -14,19 +14,19 @@ import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
-from pliant.equations import compiling
-from pliant.equations.compiling import Source
-from pliant.equations.kernel import Kernels
-from pliant.equations.kernel_sources import KernelNote, kernel_library_source, made_note, note_name, write_note
-from pliant.equations.libraries import PREBUILT_KERNELS, processor_level
-from pliant.equations.tables import build_tables
+from pliant.engine import compiling
+from pliant.engine.compiling import Source
+from pliant.engine.kernel import Kernels
+from pliant.engine.kernel_sources import KernelNote, kernel_library_source, made_note, note_name, write_note
+from pliant.engine.libraries import PREBUILT_KERNELS, processor_level
+from pliant.engine.tables import build_tables
 from pliant.language.arguments import ArgumentError
 from pliant.language.faults import SpecError
-from pliant.rod.pcs import Pcs
-from pliant.spec.derive import derive
-from pliant.spec.reader import bundled_robots, load
-from pliant.spec.robot import RobotSpec
-from pliant.spec.rod_switch import KINDS, with_rod_model
+from pliant.parts.rod.pcs import Pcs
+from pliant.robot.derive import derive
+from pliant.robot.reader import bundled_robots, load
+from pliant.robot.robot import RobotSpec
+from pliant.robot.rod_switch import KINDS, with_rod_model
 
 STRAINS = [("planar",), ("planar", "unshearable"), ("planar", "kirchhoff"), ("unshearable",), ("kirchhoff",)]
 """Common sets of free strains."""

@@ -16,9 +16,9 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
-from pliant.equations import compiling, libraries
-from pliant.equations.compiling import Source, extension_headers, find_compiler, processor_source
-from pliant.equations.layout import header
+from pliant.engine import compiling, libraries
+from pliant.engine.compiling import Source, extension_headers, find_compiler, processor_source
+from pliant.engine.layout import header
 
 ROOT = Path(__file__).parents[1]
 SANITIZERS = ("-fsanitize=address,undefined", "-fno-omit-frame-pointer")

@@ -20,9 +20,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 TESTS = (
-    "tests/language", "tests/io/test_results.py", "tests/io/test_result_files.py", "tests/cli", "tests/equations/test_libraries.py",
-    "tests/equations/test_equations.py", "tests/equations/test_calls.py", "tests/equations/test_pickling.py",
-    "tests/study/test_sweep.py", "tests/view/test_sketch.py", "tests/view/test_tables.py", "tests/view/test_live_page.py",
+    "tests/language", "tests/io/test_results.py", "tests/io/test_result_files.py", "tests/cli", "tests/engine/test_libraries.py",
+    "tests/engine/test_equations.py", "tests/engine/test_calls.py", "tests/engine/test_pickling.py",
+    "tests/study/test_sweep.py", "tests/show/test_sketch.py", "tests/show/test_tables.py", "tests/show/test_live_page.py",
 )  # fmt: skip
 NEEDED = ("pytest", "hypothesis", "jsonschema", "mpmath", "pint", "trimesh")
 """Packages that these tests need in addition to the package and its extra `all`, at any version."""

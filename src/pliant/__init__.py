@@ -15,20 +15,20 @@ __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 show_by(
     {
-        "RobotSpec.text": "pliant.view.tables:text",
-        "RobotSpec.html": "pliant.view.notebook:spec_html",
-        "ImportedRobot.text": "pliant.view.tables:import_text",
-        "Equations.html": "pliant.view.notebook:equations_html",
-        "Equations.report": "pliant.view.report:write_report",
-        "Equilibrium.html": "pliant.view.notebook:equilibrium_html",
-        "AnalysisResult.html": "pliant.view.notebook:result_of_analysis_html",
-        "Fit.html": "pliant.view.notebook:fit_html",
-        "Comparisons.html": "pliant.view.notebook:comparisons_html",
-        "Film.html": "pliant.view.notebook:film_html",
-        "Result.html": "pliant.view.notebook:result_html",
-        "AnalysisResult.plot": "pliant.view.plot.described:plot_result",
-        "Result.plot": "pliant.view.plot.motion:trajectory",
-        "Path.plot": "pliant.view.plot.continuation:drawn_path",
+        "RobotSpec.text": "pliant.show.tables:text",
+        "RobotSpec.html": "pliant.show.notebook:spec_html",
+        "ImportedRobot.text": "pliant.show.tables:import_text",
+        "Equations.html": "pliant.show.notebook:equations_html",
+        "Equations.report": "pliant.show.report:write_report",
+        "Equilibrium.html": "pliant.show.notebook:equilibrium_html",
+        "AnalysisResult.html": "pliant.show.notebook:result_of_analysis_html",
+        "Fit.html": "pliant.show.notebook:fit_html",
+        "Comparisons.html": "pliant.show.notebook:comparisons_html",
+        "Film.html": "pliant.show.notebook:film_html",
+        "Result.html": "pliant.show.notebook:result_html",
+        "AnalysisResult.plot": "pliant.show.plot.described:plot_result",
+        "Result.plot": "pliant.show.plot.motion:trajectory",
+        "Path.plot": "pliant.show.plot.continuation:drawn_path",
     }
 )
 read_by({"robot": "pliant.foreign.urdf:read_urdf", "mujoco": "pliant.foreign.mjcf:read_mjcf"})

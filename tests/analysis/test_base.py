@@ -14,8 +14,8 @@ import pliant
 from pliant.analysis.base import analysis
 from pliant.analysis.remark import RULES, Remark
 from pliant.analysis.result import AnalysisResult
-from pliant.spec.analyses import analysis_names
-from pliant.view.report import report
+from pliant.robot.analyses import analysis_names
+from pliant.show.report import report
 
 
 @pytest.fixture(scope="module")

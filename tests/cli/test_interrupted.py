@@ -24,7 +24,7 @@ pliant.__main__.main()
 
 
 @pytest.mark.parametrize(
-    "module", ["pliant.cli", "pliant.cli.common", "typer", "pliant.cli.models", "pliant.spec.reader"]
+    "module", ["pliant.cli", "pliant.cli.common", "typer", "pliant.cli.models", "pliant.robot.reader"]
 )
 def test_an_interrupt_during_imports_has_no_traceback(module: str) -> None:
     done = subprocess.run(

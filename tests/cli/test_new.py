@@ -10,7 +10,7 @@ import pytest
 
 import pliant
 from pliant.cli import run
-from pliant.spec.templates import templates
+from pliant.robot.templates import templates
 
 KINDS = [template.kind for template in templates()]
 

@@ -48,7 +48,7 @@ codes = []
 for words in json.load(sys.stdin):
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()) as said:
         codes.append([words, run(words), said.getvalue()])
-from pliant.view.live_page import free_port, start_server
+from pliant.show.live_page import free_port, start_server
 with contextlib.redirect_stdout(io.StringIO()):
     server = start_server(free_port(0), "offline")
     server.stop()

@@ -11,11 +11,11 @@ from pliant.cli import analyses, path
 from pliant.cli.analysis import command_of
 
 WITHOUT = {
-    "--help": {"numpy", "casadi", "pydantic", "pliant.spec.robot", "scipy", "xarray"},
-    "models": {"scipy.sparse", "scipy.linalg", "xarray", "pandas", "matplotlib", "control", "pliant.view.report"},
+    "--help": {"numpy", "casadi", "pydantic", "pliant.robot.robot", "scipy", "xarray"},
+    "models": {"scipy.sparse", "scipy.linalg", "xarray", "pandas", "matplotlib", "control", "pliant.show.report"},
     "simulate four_bar": {
         *("scipy.sparse", "scipy.linalg", "scipy.optimize", "scipy.spatial", "xarray", "pandas", "pint", "h5netcdf"),
-        *("matplotlib", "control", "sympy", "IPython", "viser", "pliant.view", "pliant.identify"),
+        *("matplotlib", "control", "sympy", "IPython", "viser", "pliant.show", "pliant.identify"),
     },
 }
 """Packages that commands must not import: it would take longer than the commands themselves."""

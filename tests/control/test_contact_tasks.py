@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import pliant
+from pliant.analysis.motion.plant import model_controllers
 from pliant.control import (
     ConstraintControl,
     ContactForce,
@@ -18,7 +19,6 @@ from pliant.control import (
     StaticControl,
     rest_with,
 )
-from pliant.solve.motion.plant import model_controllers
 
 TABLE = """surfaces:
   point: {type: sphere, parent: tip, radius: 0}

@@ -6,7 +6,7 @@ import scipy.linalg as la
 
 import pliant
 from pliant.control import Group, StateFeedback, closed_loop, decentralized_lqr, discretize, lqr, reduce
-from pliant.equations.core import UnknownName
+from pliant.engine.core import UnknownName
 
 CHAIN = """
 pliant: 1

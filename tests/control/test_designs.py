@@ -12,7 +12,7 @@ from pliant.analysis.linearize import StateSpace
 from pliant.control import discretize, kalman, lqr, luenberger, reduce
 from pliant.control.discrete import TooSlow
 from pliant.control.modes import NotReached, system_modes
-from pliant.equations.state import State
+from pliant.engine.state import State
 
 
 def system(A: np.ndarray, B: np.ndarray, C: np.ndarray | None = None, D: np.ndarray | None = None) -> StateSpace:

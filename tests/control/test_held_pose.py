@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import pliant
+from pliant.analysis.motion.plant import model_controllers
 from pliant.control import Coordinates, FramePosition, Limits, OutOfReach, StateFeedback, discretize, lqr, rest_with
-from pliant.solve.motion.plant import model_controllers
 
 PENDULUM = """
 pliant: 1

@@ -24,7 +24,7 @@ from pliant.control import (
     plan_slow,
     rest_with,
 )
-from pliant.geometry import so3
+from pliant.parts.geometry import so3
 
 PRESSURES = {"p1": 40e3, "p2": 10e3, "p3": 25e3}
 WRIST = """

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import pliant
+from pliant.analysis.motion.events import Now
+from pliant.analysis.motion.sampled_control import SampledLoop
 from pliant.control import (
     ConstraintControl,
     Coordinates,
@@ -26,8 +28,6 @@ from pliant.control import (
     plan,
 )
 from pliant.control.constraint import error_growth
-from pliant.solve.motion.events import Now
-from pliant.solve.motion.sampled_control import SampledLoop
 
 TEXT = """
 pliant: 1

@@ -7,8 +7,8 @@ import pytest
 import scipy
 
 import pliant
+from pliant.analysis.motion.plant import model_controllers
 from pliant.control import closed_loop, discretize, kalman
-from pliant.solve.motion.plant import model_controllers
 
 MODEL = """
 pliant: 1

@@ -327,7 +327,7 @@ def test_says_that_it_is_compiled(
 def test_without_a_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     eqs = pliant.derive(pliant.load("pendulum"))
     monkeypatch.setenv("PLIANT_CACHE", str(tmp_path))
-    monkeypatch.setattr("pliant.equations.libraries.find_compiler", lambda: None)
+    monkeypatch.setattr("pliant.engine.libraries.find_compiler", lambda: None)
     with pytest.raises(ValueError, match=r"no C compiler found.*pip install 'pliant\[compiler\]'"):
         pliant.Fleet(eqs, 3, step=1e-3)
 

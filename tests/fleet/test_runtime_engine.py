@@ -12,9 +12,9 @@ from as_c_plus_plus import AS_C_PLUS_PLUS, numbers
 from test_fleet import ARM
 
 import pliant
+from pliant.analysis.integrators import method_by_name
 from pliant.fleet.cuda_runtime_engine import exported_rows, program_text
 from pliant.fleet.engine import Group
-from pliant.solve.motion.integrator import method_by_name
 
 # a ball with friction on a slope, pushed by a force: contacts that stick and slide
 BALL = """

@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from pliant.equations.libraries import build_fast_library
+from pliant.engine.libraries import build_fast_library
 from pliant.fleet import straight_line
 from pliant.fleet.cpu import FLAGS, Cpu
 from pliant.fleet.elimination import factorized, packed, solve, solved

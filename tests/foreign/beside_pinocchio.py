@@ -11,9 +11,9 @@ import numpy as np
 import pliant
 from pliant.foreign.document import Document
 from pliant.foreign.markup import Element, read_markup
-from pliant.geometry import so3
-from pliant.joint.coordinate import Orientation
 from pliant.language.source import Source
+from pliant.parts.geometry import so3
+from pliant.parts.joint.coordinate import Orientation
 
 STATES = 10
 WELL_DETERMINED = 1e7

@@ -39,6 +39,7 @@ from mutation import mutate, mutate_bytes, mutate_numbers
 from surfaces import CHEAP, SURFACES, go_through
 from valid_models import ENTRIES, FIELDS, valid_model
 
+from pliant.analysis.numerics.netcdf_files import ResultFileError
 from pliant.control.fmu import Fmu
 from pliant.identify.recording import drive
 from pliant.io.results import load_path, load_result
@@ -48,14 +49,13 @@ from pliant.language.evaluate import BARE, UNKNOWN, dimension_of, evaluate
 from pliant.language.faults import SpecError
 from pliant.language.recording import RecordingError, read_recording
 from pliant.language.syntax import ExpressionError, parse, symbols, to_text
-from pliant.mesh.formats import MeshProblem, read_mesh
-from pliant.solve.netcdf_files import ResultFileError
-from pliant.spec.derive import derive
-from pliant.spec.flattening import flatten
-from pliant.spec.reader import check, load
-from pliant.spec.writer import dump
+from pliant.parts.mesh.formats import MeshProblem, read_mesh
+from pliant.robot.derive import derive
+from pliant.robot.flattening import flatten
+from pliant.robot.reader import check, load
+from pliant.robot.writer import dump
+from pliant.show.tables import html
 from pliant.study.cases import cases
-from pliant.view.tables import html
 
 
 @dataclass(frozen=True)

@@ -26,15 +26,15 @@ from messages import check_words, refusals, run_words
 from valid_models import write_files
 
 import pliant
-from pliant.equations.compiling import CompileError
-from pliant.equations.equations import Equations
-from pliant.equations.workspace import EvaluationError
+from pliant.analysis.numerics.loop_closure import AssemblyError
+from pliant.analysis.numerics.netcdf_files import ResultFileError
+from pliant.engine.compiling import CompileError
+from pliant.engine.equations import Equations
+from pliant.engine.workspace import EvaluationError
 from pliant.io.c_text import ExportError, robot_identifier
-from pliant.solve.loop_closure import AssemblyError
-from pliant.solve.netcdf_files import ResultFileError
-from pliant.spec import RobotSpec, load_text
-from pliant.view.report import report
-from pliant.view.tables import html
+from pliant.robot import RobotSpec, load_text
+from pliant.show.report import report
+from pliant.show.tables import html
 
 WORDED = (
     pliant.SpecError, pliant.ArgumentError, pliant.AnalysisFailed, ExportError, ResultFileError, EvaluationError, CompileError,

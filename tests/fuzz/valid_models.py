@@ -38,13 +38,13 @@ from pliant.language.source import Source
 from pliant.language.syntax import ExpressionError
 from pliant.language.traversal import Leaf, leaves, parts
 from pliant.language.tree import from_plain
-from pliant.spec import RobotSpec
-from pliant.spec.analyses import analysis_names
-from pliant.spec.derive import derive
-from pliant.spec.flat import HOMES
-from pliant.spec.flattening import flatten
-from pliant.spec.listing import coordinate_table
-from pliant.spec.reader import check_source
+from pliant.robot import RobotSpec
+from pliant.robot.analyses import analysis_names
+from pliant.robot.derive import derive
+from pliant.robot.flat import HOMES
+from pliant.robot.flattening import flatten
+from pliant.robot.listing import coordinate_table
+from pliant.robot.reader import check_source
 
 Data: TypeAlias = dict[str, Any]
 
@@ -69,8 +69,8 @@ ROUNDS = 12
 """Times that parts at fault are taken out of a model."""
 
 SLENDER = {
-    "pliant.section": 0.04, "pliant.rod.chamber": 0.015, "pliant.tendon": 0.05, "pliant.body": 0.3, "pliant.surface": 0.3,
-    "pliant.constraint": 0.01, "pliant.solve": 0.01,
+    "pliant.parts.section": 0.04, "pliant.parts.rod.chamber": 0.015, "pliant.parts.tendon": 0.05, "pliant.parts.body": 0.3,
+    "pliant.parts.surface": 0.3, "pliant.parts.constraint": 0.01, "pliant.analysis": 0.01,
 }  # fmt: skip
 """Lengths in parts of these modules, relative to the robot's length."""
 

@@ -7,7 +7,7 @@ import pytest
 from gradient_systems import METHODS, equations, largest_error
 
 import pliant
-from pliant.solve.motion.current_state import Now
+from pliant.analysis.motion.current_state import Now
 
 BALL = """
 pliant: 1

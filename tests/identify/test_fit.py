@@ -9,7 +9,7 @@ import pytest
 import pliant
 from pliant import derive, load_text, simulate
 from pliant.cli import run as command
-from pliant.equations.core import UnknownName
+from pliant.engine.core import UnknownName
 from pliant.identify.fit import cycles, fit
 from pliant.identify.search import least_squares_step
 from pliant.language.recording import Recording, read_recording

@@ -8,11 +8,11 @@ import pytest
 
 from pliant import derive, equilibrium, load_text, simulate
 from pliant.cli import run as command
+from pliant.engine.model.recorded_inputs import recorded_inputs
 from pliant.identify.fit import fit
 from pliant.identify.measurement import Measurement, poses_at_rest, rest_sensitivity, why_not
 from pliant.identify.recording import undriven
 from pliant.language.recording import Recording, RecordingError, read_recording
-from pliant.model.recorded_inputs import recorded_inputs
 
 CART = """
 pliant: 1

@@ -9,7 +9,7 @@ from pliant import derive, load_text, simulate
 from pliant.identify.compare import compare
 from pliant.identify.fit import fit
 from pliant.language.recording import read_recording
-from pliant.view import plot
+from pliant.show import plot
 
 ARM = """\
 pliant: 1

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from pliant import derive, load_path, load_result, load_text, simulate
+from pliant.analysis.numerics.netcdf_files import LINE_BEGIN, LINE_SIZE, ResultFileError, has_checksum
 from pliant.io import result_reader
-from pliant.solve.netcdf_files import LINE_BEGIN, LINE_SIZE, ResultFileError, has_checksum
 
 KEPT = Path(__file__).parent / "kept"
 RESULT, PATH = KEPT / "result_2.nc", KEPT / "path_2.nc"

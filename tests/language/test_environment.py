@@ -8,7 +8,7 @@ import pytest
 from pliant.language import dimension as dim
 from pliant.language.environment import Environment
 from pliant.language.faults import SpecError
-from pliant.spec import flatten, load_text
+from pliant.robot import flatten, load_text
 
 TEXT = """\
 pliant: 1

@@ -3,7 +3,7 @@
 import pytest
 
 from pliant.language.faults import SpecError
-from pliant.spec.reader import load_text
+from pliant.robot.reader import load_text
 
 ROBOT = """
 pliant: 1

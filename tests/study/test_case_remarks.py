@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from pliant.show.plot.sweep import effects
 from pliant.study.measures import Table
-from pliant.view.plot.sweep import effects
 
 
 def table(messages, status=None, **varied):

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 import pliant
+from pliant.analysis.numerics.netcdf_files import ResultFileError
 from pliant.cli import run as command
-from pliant.solve.netcdf_files import ResultFileError
 from pliant.study import folder as sweeps
 
 OUTCOME: dict[str, Any] = {"case": 0, "status": "completed", "message": "", "arrays": {}, "labels": {}}

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.solve.netcdf_files import ResultFileError
+from pliant.analysis.numerics.netcdf_files import ResultFileError
 from pliant.study.analyses import Outcome
 from pliant.study.folder import JOURNAL, LOCK, MANIFEST, RESULTS, SweepFolder
 from pliant.study.journal import Journal, records

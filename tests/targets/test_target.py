@@ -17,7 +17,7 @@ import pliant
 from pliant.cli import command as options_of
 from pliant.cli import run as command
 from pliant.cli.export import targets
-from pliant.equations.equations import Equations
+from pliant.engine.equations import Equations
 from pliant.language.arguments import ArgumentError
 from pliant.targets.base import Export, Target, exporter, write_file
 from pliant.targets.rigid_tree import rigid_tree

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pliant
-from pliant.spec.rod_switch import with_rod_model
+from pliant.robot.rod_switch import with_rod_model
 
 RODS = ("s1", "s2", "s3")
 PRESSURES = {"p33": 200e3, "p23": 150e3, "p11": 150e3}

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.spec import RobotSpec, load_text
+from pliant.robot import RobotSpec, load_text
 
 Data = dict[str, Any]
 

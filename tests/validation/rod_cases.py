@@ -4,7 +4,7 @@ import numpy as np
 import scipy.sparse.linalg as spla
 
 from pliant import derive, load, load_text
-from pliant.spec.rod_switch import parse_rod_model, with_rod_model
+from pliant.robot.rod_switch import parse_rod_model, with_rod_model
 from pliant.validation.rods import LOADS, continuous_arm  # noqa: F401, for those who import from here
 from pliant.validation.rods import THICK_ARM as ARM
 

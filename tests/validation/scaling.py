@@ -15,8 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from pliant.contact.contact import Contact
-from pliant.joint.coordinate import EqualTo
 from pliant.language import dimension as dim
 from pliant.language.collection import collections
 from pliant.language.dimension import Dimension
@@ -26,11 +24,13 @@ from pliant.language.scalar import Quantity
 from pliant.language.syntax import Binary, Number, Symbol, substitute, to_text
 from pliant.language.traversal import Leaf, map_leaves
 from pliant.language.units import parse_unit
-from pliant.mesh.drawing import FileDrawing
-from pliant.rod.pcc import ArcModel
-from pliant.rod.rod import Rod
-from pliant.spec import RobotSpec
-from pliant.spec.flattening import flatten
+from pliant.parts.contact.contact import Contact
+from pliant.parts.joint.coordinate import EqualTo
+from pliant.parts.mesh.drawing import FileDrawing
+from pliant.parts.rod.pcc import ArcModel
+from pliant.parts.rod.rod import Rod
+from pliant.robot import RobotSpec
+from pliant.robot.flattening import flatten
 
 Value = Callable[[Any], float]
 UNSCALED = ("parameters", "inputs")
@@ -127,7 +127,7 @@ def _dimension(leaf: Leaf, marker: Quantity, value: Value) -> Dimension | None:
         return found * dim.TIME if field[0] == "damping" else found
     if isinstance(owner, EqualTo) and value(leaf.value) == (field == ("ratio",)):
         return dim.NUMBER
-    if type(owner).__module__.startswith("pliant.input") or isinstance(owner, Parameter):
+    if type(owner).__module__.startswith("pliant.parts.input") or isinstance(owner, Parameter):
         return None
     raise NotImplementedError(f"the dimension of {type(owner).__name__}.{field}")
 

@@ -16,13 +16,13 @@ import numpy as np
 import pytest
 
 from pliant import derive, load, simulate
-from pliant.equations.binding import Binding
-from pliant.equations.program import Program
-from pliant.geometry import so3
-from pliant.model.inputs import InputPlan
-from pliant.model.system import SystemBuilder
-from pliant.motion import FREE, ROTATION, ROTATION_VECTOR, SCREW, TRANSLATION, Motion
-from pliant.output import ReactionOutput
+from pliant.engine.binding import Binding
+from pliant.engine.model.inputs import InputPlan
+from pliant.engine.model.system import SystemBuilder
+from pliant.engine.program import Program
+from pliant.parts.geometry import so3
+from pliant.parts.motion import FREE, ROTATION, ROTATION_VECTOR, SCREW, TRANSLATION, Motion
+from pliant.parts.output import ReactionOutput
 
 pin = pytest.importorskip("pinocchio")
 

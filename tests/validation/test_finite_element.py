@@ -7,9 +7,9 @@ import scipy.sparse.linalg as spla
 from rod_cases import arm, static
 
 from pliant import derive, load_text, modes
-from pliant.geometry import se3, so3
 from pliant.language.faults import SpecError
-from pliant.spec.rod_switch import with_rod_model
+from pliant.parts.geometry import se3, so3
+from pliant.robot.rod_switch import with_rod_model
 
 PATCH = """
 pliant: 1

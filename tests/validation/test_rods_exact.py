@@ -5,7 +5,7 @@ import pytest
 from rod_cases import BENDING, STIFF, cantilever, static
 
 from pliant import derive, load_text
-from pliant.spec.rod_switch import with_rod_model
+from pliant.robot.rod_switch import with_rod_model
 
 
 def tip(eqs, q, parameters, name="rod.tip"):

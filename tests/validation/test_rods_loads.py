@@ -6,7 +6,7 @@ from scipy.integrate import solve_bvp
 
 from pliant import derive, equilibrium, load_text
 from pliant.language.faults import SpecError
-from pliant.spec.rod_switch import with_rod_model
+from pliant.robot.rod_switch import with_rod_model
 
 L, E, G, R = 0.5, 1e6, 4e5, 0.02
 AREA, MOMENT = np.pi * R**2, np.pi * R**4 / 4

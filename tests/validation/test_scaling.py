@@ -14,9 +14,9 @@ import pytest
 from scaling import Units, scaled
 
 import pliant
-from pliant.contact import collision_shapes
 from pliant.language import dimension as dim
-from pliant.spec.reader import bundled_robots
+from pliant.parts.contact import collision_shapes
+from pliant.robot.reader import bundled_robots
 
 SAME = 1e-8
 """Largest difference, relative to the robot's size or to the fastest eigenvalue."""

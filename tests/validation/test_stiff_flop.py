@@ -16,7 +16,7 @@ from pliant.identify.compare import compare
 from pliant.identify.fit import cycles, fit
 from pliant.identify.recording import drive, plateaus
 from pliant.language.recording import RecordingError, read_recording
-from pliant.spec.rod_switch import with_rod_model
+from pliant.robot.rod_switch import with_rod_model
 from pliant.validation.recordings import RESTS
 
 FOLDER = Path(os.environ.get("PLIANT_DATA", Path(__file__).parents[3] / "shared" / "data"))

@@ -5,8 +5,8 @@ import pytest
 from rod_cases import ARM, arm, static
 
 from pliant import derive, equilibrium, load_text, modes, simulate
-from pliant.rod.strains import LABELS, free_strains
-from pliant.spec.rod_switch import with_rod_model
+from pliant.parts.rod.strains import LABELS, free_strains
+from pliant.robot.rod_switch import with_rod_model
 
 LOADS = {"gravity": 2.0, "fx": -0.2, "fy": 0.3, "fz": 0.3}
 PLANAR = {"gravity": 2.0, "fx": -0.2, "fz": 0.3}

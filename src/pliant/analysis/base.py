@@ -15,10 +15,14 @@ from typing import Annotated, Any, ClassVar, Concatenate, Literal, ParamSpec, Pr
 import numpy as np
 from pydantic import Field, ValidationError
 
+from pliant.analysis.numerics.blas_threads import on_one_blas_thread
+from pliant.analysis.numerics.state import Start
+from pliant.analysis.numerics.status import unless_failed
 from pliant.analysis.remark import RemarkRule
 from pliant.analysis.result import AnalysisResult
-from pliant.equations.equations import Equations, InputValues, Values
-from pliant.equations.state import rate_name
+from pliant.engine.equations import Equations, InputValues, Values
+from pliant.engine.model.model import Model
+from pliant.engine.state import rate_name
 from pliant.language import dimension as dim
 from pliant.language.arguments import ArgumentError, choice, file_name, known_keywords, need_equations, positive
 from pliant.language.base import IN_FILE, InPython, OneOrList, Part, Problem, WordMappingOrObject
@@ -34,10 +38,6 @@ from pliant.language.syntax import ExpressionError
 from pliant.language.traversal import Leaf, map_leaves
 from pliant.language.units import parse_unit
 from pliant.language.value_checks import wrong_dimension
-from pliant.model.model import Model
-from pliant.solve.blas_threads import on_one_blas_thread
-from pliant.solve.state import Start
-from pliant.solve.status import unless_failed
 
 ValuesByName: TypeAlias = dict[str, Annotated[float, Quantity(None)]]
 """Values by name, each with or without a unit."""

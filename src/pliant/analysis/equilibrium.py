@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, ClassVar, Literal
 
 from pliant.analysis.base import Analysis, PoseGiven, PureNumber, Seconds
-from pliant.equations.equations import Equations
-from pliant.solve.statics.equilibrium import equilibrium
+from pliant.analysis.statics.equilibrium import equilibrium
+from pliant.engine.equations import Equations
 
 
 class FindEquilibrium(Analysis):

@@ -9,6 +9,18 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from pliant.analysis.base import Analysis, CoordinateNames, Seconds, SignalNames, StateGiven, function_of, unknown_name
+from pliant.analysis.linear.prescribed_motions import PrescribedMotions
+from pliant.analysis.linear.small_motion import (
+    at_rest,
+    first_order,
+    imbalance,
+    largest_force,
+    unsteadiness,
+    with_contacts_from,
+)
+from pliant.analysis.numerics.configuration_group import ConfigurationGroup
+from pliant.analysis.numerics.state import assemble
+from pliant.analysis.numerics.status import Status
 from pliant.analysis.remark import remark
 from pliant.analysis.result import Along, AnalysisResult, Sheet
 from pliant.analysis.shared_remarks import (
@@ -18,12 +30,14 @@ from pliant.analysis.shared_remarks import (
     moved_onto_constraints,
     unbalanced_pose,
 )
-from pliant.equations.binding import Binding
-from pliant.equations.contact_sums import carried_by_state, model_sums, sums_by_state
-from pliant.equations.contacts import contacts_at
-from pliant.equations.core import UnknownName, check_names
-from pliant.equations.equations import Equations
-from pliant.equations.outputs import (
+from pliant.analysis.statics.equilibrium import about, driven_words
+from pliant.engine.binding import Binding
+from pliant.engine.contact_sums import carried_by_state, model_sums, sums_by_state
+from pliant.engine.contacts import contacts_at
+from pliant.engine.core import UnknownName, check_names
+from pliant.engine.equations import Equations
+from pliant.engine.model.model import Model
+from pliant.engine.outputs import (
     carrying_nodes,
     energy_outputs,
     output_function,
@@ -31,25 +45,11 @@ from pliant.equations.outputs import (
     output_names,
     output_parts,
 )
-from pliant.equations.state import State
+from pliant.engine.state import State
 from pliant.language.arguments import ArgumentError, name_tuple
 from pliant.language.base import Problem
 from pliant.language.message_text import enumeration
 from pliant.language.names import with_repeated
-from pliant.model.model import Model
-from pliant.solve.configuration_group import ConfigurationGroup
-from pliant.solve.linear.prescribed_motions import PrescribedMotions
-from pliant.solve.linear.small_motion import (
-    at_rest,
-    first_order,
-    imbalance,
-    largest_force,
-    unsteadiness,
-    with_contacts_from,
-)
-from pliant.solve.state import assemble
-from pliant.solve.statics.equilibrium import about, driven_words
-from pliant.solve.status import Status
 
 FEW = 6
 """Numbers of names and eigenvalues that the text form of a linear system lists."""

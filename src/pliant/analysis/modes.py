@@ -15,6 +15,10 @@ import numpy as np
 from pydantic import StrictBool
 
 from pliant.analysis.base import Analysis, Count, Seconds, StateGiven, function_of
+from pliant.analysis.linear.eigenmodes import ALL_UP_TO, FEW, Kind, in_order, small_motions
+from pliant.analysis.linear.small_motion import steady_start
+from pliant.analysis.numerics.state import AssemblyError, assemble
+from pliant.analysis.numerics.status import Status
 from pliant.analysis.remark import remark
 from pliant.analysis.result import Along, AnalysisResult, Poses, Sheet
 from pliant.analysis.shared_remarks import (
@@ -24,13 +28,9 @@ from pliant.analysis.shared_remarks import (
     moved_onto_constraints,
     unbalanced_pose,
 )
-from pliant.equations.equations import Equations
-from pliant.equations.state import State
-from pliant.solve.linear.eigenmodes import ALL_UP_TO, FEW, Kind, in_order, small_motions
-from pliant.solve.linear.small_motion import steady_start
-from pliant.solve.state import AssemblyError, assemble
-from pliant.solve.statics.equilibrium import about
-from pliant.solve.status import Status
+from pliant.analysis.statics.equilibrium import about
+from pliant.engine.equations import Equations
+from pliant.engine.state import State
 
 SHOWN = 10
 """Number of modes in a short table, unless only two more are left."""

@@ -20,11 +20,11 @@ from pliant.analysis.base import (
     unit_dimension,
     unknown_name,
 )
-from pliant.equations.equations import Equations
-from pliant.equations.outputs import output_units
+from pliant.analysis.statics.continuation import continuation
+from pliant.engine.equations import Equations
+from pliant.engine.model.model import Model
+from pliant.engine.outputs import output_units
 from pliant.language.base import Problem
-from pliant.model.model import Model
-from pliant.solve.statics.continuation import continuation
 
 
 class Continuation(Analysis):

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, get_a
 
 import numpy as np
 
+from pliant.analysis.numerics.labelled_arrays import LabelledArrays, Variable, named_axes
+from pliant.analysis.numerics.netcdf_files import partial_path, save_dataset
+from pliant.analysis.numerics.status import Status
+from pliant.analysis.numerics.versions import versions
 from pliant.analysis.remark import Remark, remarks_on
-from pliant.equations.equations import Equations
-from pliant.equations.state import State
+from pliant.engine.equations import Equations
+from pliant.engine.state import State
 from pliant.language.arguments import ArgumentError, file_name
 from pliant.language.display import shown
-from pliant.solve.labelled_arrays import LabelledArrays, Variable, named_axes
-from pliant.solve.netcdf_files import partial_path, save_dataset
-from pliant.solve.status import Status
-from pliant.solve.versions import versions
 
 if TYPE_CHECKING:
     from pathlib import Path

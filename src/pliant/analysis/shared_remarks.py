@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from pliant.analysis.linear.small_motion import BALANCED, at_rest, imbalance, largest_force
+from pliant.analysis.numerics.loop_closure import SILENT_BELOW
+from pliant.analysis.numerics.state import assemble
 from pliant.analysis.remark import remark
-from pliant.equations.equations import Equations, with_remembered
-from pliant.solve.contact_remarks import linear_remarks
-from pliant.solve.input_limits import beyond_limits
-from pliant.solve.linear.small_motion import BALANCED, at_rest, imbalance, largest_force
-from pliant.solve.loop_closure import SILENT_BELOW
-from pliant.solve.state import assemble
-from pliant.solve.validity import friction_remarks
+from pliant.analysis.remarks.contact_remarks import linear_remarks
+from pliant.analysis.remarks.input_limits import beyond_limits
+from pliant.analysis.remarks.validity import friction_remarks
+from pliant.engine.equations import Equations, with_remembered
 
 
 @remark(

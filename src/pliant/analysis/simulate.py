@@ -8,9 +8,9 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import StrictBool
 
 from pliant.analysis.base import Analysis, CoordinateNames, PureNumber, Seconds, StateGiven
-from pliant.equations.equations import Equations
+from pliant.analysis.motion.simulate import simulate
+from pliant.engine.equations import Equations
 from pliant.language.base import OneOrList
-from pliant.solve.motion.simulate import simulate
 
 
 class Simulate(Analysis):

@@ -7,7 +7,9 @@ from typing import Annotated, Any
 import typer
 
 from pliant.analysis.equilibrium import FindEquilibrium
+from pliant.analysis.numerics.status import Status
 from pliant.analysis.simulate import Simulate
+from pliant.analysis.statics import equilibrium as solver
 from pliant.cli.command_output import (
     answering,
     check_json_file,
@@ -24,12 +26,10 @@ from pliant.cli.model_argument import load_model, read_inputs, with_inputs
 from pliant.cli.options import in_si, with_options
 from pliant.cli.reporting import Report, check_report, save_report
 from pliant.control.static_model import rest_with
-from pliant.equations.equations import Equations
-from pliant.equations.input_values import inputs_at_time
+from pliant.engine.equations import Equations
+from pliant.engine.input_values import inputs_at_time
 from pliant.language.table_files import FORMATS, endings
-from pliant.solve.statics import equilibrium as solver
-from pliant.solve.status import Status
-from pliant.spec.derive import derive
+from pliant.robot.derive import derive
 
 Out = Annotated[
     str | None, typer.Option("--out", help="File to write: .nc (netCDF, complete), .csv, .parquet or .mat.")

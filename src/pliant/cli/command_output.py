@@ -11,26 +11,26 @@ import numpy as np
 from rich.markup import escape
 from rich.table import Table
 
+from pliant.analysis.numerics.coordinate_rows import coordinate_rows
+from pliant.analysis.numerics.independent_coordinates import PartitionError
+from pliant.analysis.numerics.netcdf_files import ResultFileError, partial_path
+from pliant.analysis.numerics.result import LabelledResult, kept_at
+from pliant.analysis.numerics.state import AssemblyError
+from pliant.analysis.numerics.status import AnalysisFailed
 from pliant.cli.common import CommandError, console, json_text, say
 from pliant.cli.number_tables import NumberColumn, column, fitting_table, hidden_words
 from pliant.control.limits import named
-from pliant.equations.core import UnknownName
-from pliant.equations.libraries import CompileError
-from pliant.equations.outputs import output_units
-from pliant.equations.workspace import EvaluationError
+from pliant.engine.core import UnknownName
+from pliant.engine.libraries import CompileError
+from pliant.engine.outputs import output_units
+from pliant.engine.workspace import EvaluationError
 from pliant.language.arguments import ArgumentError
 from pliant.language.column_headings import heading
 from pliant.language.files import write_whole
-from pliant.solve.coordinate_rows import coordinate_rows
-from pliant.solve.independent_coordinates import PartitionError
-from pliant.solve.netcdf_files import ResultFileError, partial_path
-from pliant.solve.result import LabelledResult, kept_at
-from pliant.solve.state import AssemblyError
-from pliant.solve.status import AnalysisFailed
 
 if TYPE_CHECKING:
-    from pliant.equations.equations import Equations
-    from pliant.solve.statics.path import Path as StaticPath
+    from pliant.analysis.statics.path import Path as StaticPath
+    from pliant.engine.equations import Equations
 
 
 # More coordinates than this are not printed one by one.

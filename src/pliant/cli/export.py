@@ -14,11 +14,11 @@ from typing import Annotated, Any, get_args
 import typer
 
 import pliant
+from pliant.analysis.numerics.state import AssemblyError
 from pliant.cli.common import CommandError, Json, ModelOptions, in_place_of, print_json
 from pliant.cli.model_argument import open_subject
-from pliant.equations.workspace import EvaluationError
+from pliant.engine.workspace import EvaluationError
 from pliant.io.c_text import ExportError
-from pliant.solve.state import AssemblyError
 from pliant.targets.base import Target
 
 

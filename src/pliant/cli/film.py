@@ -10,8 +10,8 @@ import typer
 from pliant.cli.command_output import answering, drawing
 from pliant.cli.common import CommandError, Frames, Json, Labels, ModelOptions, Size, View, print_json, read_size
 from pliant.cli.model_argument import RESULT_ENDING, open_subject
-from pliant.view.film import Film, FilmError
-from pliant.view.film import film as make_film
+from pliant.show.film import Film, FilmError
+from pliant.show.film import film as make_film
 
 
 def film(

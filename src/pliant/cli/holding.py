@@ -11,9 +11,9 @@ from pliant.cli.common import CommandError
 from pliant.cli.model_argument import read_settings
 from pliant.cli.options import si_number
 from pliant.control.task import Coordinates, FramePosition, Several, Task
-from pliant.equations.equations import Equations
+from pliant.engine.equations import Equations
 from pliant.language.message_text import suggestion
-from pliant.output.frame import FrameOutput
+from pliant.parts.output.frame import FrameOutput
 
 EXAMPLE = '"hinge=30 deg" or tip.x=0.1'
 

@@ -8,7 +8,7 @@ import typer
 
 from pliant.cli.common import CommandError, Folder, Json, print_json, say
 from pliant.language.collection import collections
-from pliant.spec.importing import import_robot
+from pliant.robot.importing import import_robot
 
 
 def import_(

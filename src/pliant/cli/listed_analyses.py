@@ -7,6 +7,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from pliant.analysis.motion.plant import model_controllers
+from pliant.analysis.motion.simulate import simulate
+from pliant.analysis.numerics.result import Result, keep
+from pliant.analysis.statics.continuation import continuation
+from pliant.analysis.statics.equilibrium import equilibrium
 from pliant.cli.analysis import print_analysis
 from pliant.cli.command_output import (
     equilibrium_json,
@@ -21,15 +26,10 @@ from pliant.cli.command_output import (
 from pliant.cli.common import FAULT, CommandError, Interrupted, console, print_json, say
 from pliant.cli.progress import ProgressLine
 from pliant.cli.reporting import report_file, save_report
-from pliant.equations.equations import Equations
+from pliant.engine.equations import Equations
 from pliant.language.faults import SpecError
-from pliant.solve.motion.plant import model_controllers
-from pliant.solve.motion.simulate import simulate
-from pliant.solve.result import Result, keep
-from pliant.solve.statics.continuation import continuation
-from pliant.solve.statics.equilibrium import equilibrium
-from pliant.spec.analyses import listed_analyses
-from pliant.spec.analysis_values import analysis_faults
+from pliant.robot.analyses import listed_analyses
+from pliant.robot.analysis_values import analysis_faults
 
 
 def run_analyses(model: str, eqs: Equations, out: str | None, json: bool, report: str | None = None) -> int:

@@ -8,7 +8,7 @@ import typer
 
 from pliant.cli.common import CommandError, Json, print_json
 from pliant.language.message_text import printable
-from pliant.mesh.formats import MeshProblem, read_mesh
+from pliant.parts.mesh.formats import MeshProblem, read_mesh
 
 PIECES = " (use --split to create nodes where lines cross)"
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from pliant.cli.command_output import answering
 from pliant.cli.common import CommandError, ModelOptions
-from pliant.equations.core import check_names
-from pliant.equations.equations import say_once
-from pliant.equations.input_values import expanded_inputs, inputs_at_time, inputs_over_time, names_in
+from pliant.engine.core import check_names
+from pliant.engine.equations import say_once
+from pliant.engine.input_values import expanded_inputs, inputs_at_time, inputs_over_time, names_in
+from pliant.engine.model.recorded_inputs import recorded_inputs
 from pliant.io.results import load_result
 from pliant.language.arguments import ArgumentError
 from pliant.language.environment import parameter_dimensions, to_node
@@ -20,15 +21,14 @@ from pliant.language.source import SET_FILE
 from pliant.language.syntax import ExpressionError
 from pliant.language.table_files import READERS, WORKBOOKS
 from pliant.language.value_checks import wrong_dimension
-from pliant.model.recorded_inputs import recorded_inputs
-from pliant.spec.derive import derive
-from pliant.spec.reader import load, load_text
-from pliant.spec.rod_switch import with_rod_model
+from pliant.robot.derive import derive
+from pliant.robot.reader import load, load_text
+from pliant.robot.rod_switch import with_rod_model
 
 if TYPE_CHECKING:
-    from pliant.equations.equations import Equations
-    from pliant.solve.result import Result
-    from pliant.spec.robot import RobotSpec
+    from pliant.analysis.numerics.result import Result
+    from pliant.engine.equations import Equations
+    from pliant.robot.robot import RobotSpec
 
 RESULT_ENDING = ".nc"
 

@@ -22,15 +22,15 @@ from pliant.cli.common import (
     say,
 )
 from pliant.cli.model_argument import load_model, read_settings
-from pliant.spec import reader
-from pliant.spec.json_schema import json_schema
-from pliant.spec.reader import bundled_robots
-from pliant.view.mesh_picture import draw_meshes, mesh_rows
-from pliant.view.sketch import save
-from pliant.view.tables import overview, print_tables
+from pliant.robot import reader
+from pliant.robot.json_schema import json_schema
+from pliant.robot.reader import bundled_robots
+from pliant.show.mesh_picture import draw_meshes, mesh_rows
+from pliant.show.sketch import save
+from pliant.show.tables import overview, print_tables
 
 if TYPE_CHECKING:
-    from pliant.spec.robot import RobotSpec
+    from pliant.robot.robot import RobotSpec
 
 
 def check(model: Model, set: Set = None, variant: Variant = None, folder: Folder = None, json: Json = False) -> int:

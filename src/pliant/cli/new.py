@@ -10,7 +10,7 @@ import typer
 
 from pliant.cli.common import CommandError, Json, print_json, say
 from pliant.language.message_text import suggestion
-from pliant.spec.templates import is_robot_name, template_text, templates
+from pliant.robot.templates import is_robot_name, template_text, templates
 
 
 def new(

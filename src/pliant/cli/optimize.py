@@ -7,6 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
+from pliant.analysis.motion.simulate import simulate
+from pliant.analysis.numerics.status import Status
+from pliant.analysis.statics.equilibrium import equilibrium
 from pliant.cli.command_output import answering, check_json_file, write_json
 from pliant.cli.common import CommandError, Inputs, Json, Model, ModelOptions, console, print_json
 from pliant.cli.model_argument import load_model, with_inputs
@@ -15,10 +18,7 @@ from pliant.cli.reporting import Report, check_report, save_report
 from pliant.gradient.optimize import Optimum
 from pliant.gradient.optimize import optimize as run_search
 from pliant.gradient.problem import Evaluation
-from pliant.solve.motion.simulate import simulate
-from pliant.solve.statics.equilibrium import equilibrium
-from pliant.solve.status import Status
-from pliant.spec.derive import derive
+from pliant.robot.derive import derive
 
 
 def optimize(

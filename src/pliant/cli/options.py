@@ -11,7 +11,7 @@ import typer
 from pydantic.fields import FieldInfo
 
 from pliant.cli.common import CommandError, in_place_of
-from pliant.equations.equations import Equations
+from pliant.engine.equations import Equations
 from pliant.language.base import Part
 from pliant.language.dimension import CURVATURE, LENGTH, NUMBER, RATE, SPEED, TIME, Dimension
 from pliant.language.evaluate import UNKNOWN, evaluate

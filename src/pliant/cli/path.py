@@ -6,24 +6,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pliant.analysis.numerics.result import keep
+from pliant.analysis.numerics.status import Status
 from pliant.analysis.path import Continuation
+from pliant.analysis.statics.continuation import continuation
 from pliant.cli.command_output import answering, check_picture, drawing, path_json, print_path, say_saved
 from pliant.cli.common import CommandError, Inputs, Json, Model, ModelOptions, print_json, say
 from pliant.cli.model_argument import load_model, read_inputs, read_value
 from pliant.cli.options import in_si, with_options
 from pliant.cli.reporting import Report, check_report, save_report
-from pliant.equations.outputs import output_parts
+from pliant.engine.outputs import output_parts
 from pliant.io.results import load_path
 from pliant.language.message_text import suggestion
-from pliant.solve.result import keep
-from pliant.solve.statics.continuation import continuation
-from pliant.solve.status import Status
-from pliant.spec.derive import derive
-from pliant.view.plot import save
+from pliant.robot.derive import derive
+from pliant.show.plot import save
 
 if TYPE_CHECKING:
-    from pliant.equations.equations import Equations
-    from pliant.solve.statics.path import Path, PathPoint
+    from pliant.analysis.statics.path import Path, PathPoint
+    from pliant.engine.equations import Equations
 
 
 @with_options(Continuation)

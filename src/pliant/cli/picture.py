@@ -8,6 +8,9 @@ import numpy as np
 import typer
 
 from pliant.analysis.base import StateGiven
+from pliant.analysis.numerics.state import EQUILIBRIUM, INITIAL, assemble, given_state
+from pliant.analysis.numerics.status import Status
+from pliant.analysis.statics.equilibrium import equilibrium
 from pliant.cli.command_output import answering, drawing
 from pliant.cli.common import (
     CommandError,
@@ -23,15 +26,12 @@ from pliant.cli.common import (
 )
 from pliant.cli.model_argument import open_subject, with_inputs
 from pliant.cli.options import in_si, with_options
-from pliant.equations.equations import Equations
-from pliant.equations.state import State
+from pliant.engine.equations import Equations
+from pliant.engine.state import State
 from pliant.language.base import Part
 from pliant.language.scalar import Time
-from pliant.solve.state import EQUILIBRIUM, INITIAL, assemble, given_state
-from pliant.solve.statics.equilibrium import equilibrium
-from pliant.solve.status import Status
-from pliant.view.clips import parameters_of_run
-from pliant.view.sketch import save, sketch
+from pliant.show.clips import parameters_of_run
+from pliant.show.sketch import save, sketch
 
 
 class PoseOptions(Part):

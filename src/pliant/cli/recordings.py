@@ -11,14 +11,16 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from pliant.analysis.numerics.status import Status
 from pliant.cli.command_output import answering, check_json_file, check_picture, drawing, write_json
 from pliant.cli.common import CommandError, Inputs, Json, Model, ModelOptions, console, print_json, say
 from pliant.cli.model_argument import load_model, read_inputs, read_value, with_inputs
 from pliant.cli.progress import SearchLine
 from pliant.cli.reporting import Report, check_report, save_report
-from pliant.equations.core import check_names
-from pliant.equations.equations import Equations
-from pliant.equations.outputs import output_units
+from pliant.engine.core import check_names
+from pliant.engine.equations import Equations
+from pliant.engine.model.recorded_inputs import driving_columns
+from pliant.engine.outputs import output_units
 from pliant.identify.compare import ARRAYS, Comparison
 from pliant.identify.compare import compare as run_comparison
 from pliant.identify.cross_validation import HeldOut, Profile
@@ -27,13 +29,11 @@ from pliant.identify.fit import fit as run_fit
 from pliant.identify.measurement import Measurement
 from pliant.identify.recording import LEAST_REST, check_not_driven, plateaus, thousandths
 from pliant.language.recording import Recording, read_recording
-from pliant.model.recorded_inputs import driving_columns
-from pliant.solve.status import Status
-from pliant.spec.derive import derive
-from pliant.spec.robot import RobotSpec
-from pliant.view import plot as draw
-from pliant.view.fit_page import FitContent
-from pliant.view.report import ComparisonContent
+from pliant.robot.derive import derive
+from pliant.robot.robot import RobotSpec
+from pliant.show import plot as draw
+from pliant.show.fit_page import FitContent
+from pliant.show.report import ComparisonContent
 
 Against = Annotated[
     str | None,

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
+from pliant.analysis.numerics.netcdf_files import partial_path
+from pliant.analysis.numerics.status import Status
 from pliant.cli.common import FAULT, CommandError, say
 from pliant.language.display import shown
-from pliant.solve.netcdf_files import partial_path
-from pliant.solve.status import Status
 
 if TYPE_CHECKING:
-    from pliant.equations.equations import Equations
+    from pliant.engine.equations import Equations
 
 Report: TypeAlias = Annotated[str | None, typer.Option("--report", metavar="FILE", help="Report to write (.html).")]
 

@@ -12,6 +12,9 @@ import typer
 from pydantic import ValidationError
 
 from pliant.analysis.base import analysis as kind
+from pliant.analysis.motion.simulate import simulate
+from pliant.analysis.numerics.result import INTERRUPTED
+from pliant.analysis.statics.equilibrium import equilibrium
 from pliant.cli.command_output import answering, check_picture, drawing
 from pliant.cli.common import (
     NO_VALUE,
@@ -28,22 +31,19 @@ from pliant.cli.common import (
 from pliant.cli.model_argument import load_model, read_inputs, read_settings
 from pliant.cli.number_tables import NumberColumn, fitting_table, hidden_words
 from pliant.cli.reporting import check_report, save_report
-from pliant.equations.equations import Equations
+from pliant.engine.equations import Equations
 from pliant.language.deadline import time_is_up
 from pliant.language.schema_errors import read_errors
-from pliant.solve.motion.simulate import simulate
-from pliant.solve.result import INTERRUPTED
-from pliant.solve.statics.equilibrium import equilibrium
-from pliant.spec.derive import derive
-from pliant.spec.reader import load_text
+from pliant.robot.derive import derive
+from pliant.robot.reader import load_text
+from pliant.show import plot as draw
+from pliant.show.report import SweepContent
 from pliant.study.analyses import KEPT
 from pliant.study.cases import Cases
 from pliant.study.folder import MANIFEST, SweepFolder
 from pliant.study.measures import Table, measured
 from pliant.study.structures import ModelFile, structures
 from pliant.study.sweep import ANALYSES, SweepEnd, read_value, run_sweep
-from pliant.view import plot as draw
-from pliant.view.report import SweepContent
 
 STATES = ("q[", "v[", "multiplier[")
 """Prefixes of measures that a table shows only if requested."""

@@ -12,7 +12,7 @@ import typer
 
 from pliant.cli.common import CommandError, Inputs, Json, ModelOptions, print_json, say
 from pliant.cli.model_argument import open_subject, with_inputs
-from pliant.view.live_page import LivePage, NotLocal, check_host, free_port, start_server, tunnel_advice
+from pliant.show.live_page import LivePage, NotLocal, check_host, free_port, start_server, tunnel_advice
 
 DEFAULT_PORT = 8080
 

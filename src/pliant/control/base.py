@@ -12,9 +12,12 @@ import casadi as ca
 import numpy as np
 from pydantic import Field, StrictBool
 
+from pliant.analysis.motion.plant import Plant
+from pliant.analysis.motion.sampled_control import Controller
 from pliant.control.limits import Limits
 from pliant.control.orientation_task import FrameDirection, FrameOrientation
 from pliant.control.task import Coordinates, FramePosition, Reference, Several, Task
+from pliant.engine.model.placement_matrices import rotation
 from pliant.language.base import OneOrList, Part, Problem, positive
 from pliant.language.dimension import LENGTH, NUMBER, TIME, Dimension
 from pliant.language.message_text import KeyPath
@@ -22,9 +25,6 @@ from pliant.language.names import CoordinateName, FrameName, InputName
 from pliant.language.placement import Axis, Rotations
 from pliant.language.scalar import AnySignal, Scalar, Time, Value, Vector
 from pliant.language.syntax import parse, symbols
-from pliant.model.placement_matrices import rotation
-from pliant.solve.motion.plant import Plant
-from pliant.solve.motion.sampled_control import Controller
 
 InputNames: TypeAlias = Annotated[tuple[InputName, ...], Field(min_length=1), OneOrList()]
 

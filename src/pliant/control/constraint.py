@@ -14,18 +14,18 @@ import numpy as np
 from pydantic import StrictBool
 
 from pliant.analysis.linearize import StateSpace
+from pliant.analysis.motion.events import Now
+from pliant.analysis.motion.plant import Plant
+from pliant.analysis.numerics.saddle import saddle_matrix
 from pliant.control.base import TaskController
 from pliant.control.discrete import held_commands
 from pliant.control.limits import SHORT, Limits, Shortfalls, actuator_limits, closest_inputs, named
 from pliant.control.pid import Pid, UnderActuated
 from pliant.control.task import Reference, Task, check_task, refuse_at_rest_only
-from pliant.equations.equations import Equations, Values, with_independent_rows
-from pliant.equations.state import State
+from pliant.engine.equations import Equations, Values, with_independent_rows
+from pliant.engine.state import State
 from pliant.language.base import Problem, positive
 from pliant.language.scalar import AngularSpeed, Scalar, Time
-from pliant.solve.motion.events import Now
-from pliant.solve.motion.plant import Plant
-from pliant.solve.saddle import saddle_matrix
 
 GROWING = 1e-3
 """Errors that grow by less than this fraction per sample are attributed to feedback without damping."""

@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from pliant.analysis.integrators import Method
+from pliant.analysis.motion.events import Now
+from pliant.analysis.statics.equilibrium import equilibrium
 from pliant.control.extended_kalman import ExtendedKalman
 from pliant.control.limits import named
 from pliant.control.lqr import Weights
-from pliant.equations.core import check_names
-from pliant.equations.equations import Equations, Values
-from pliant.equations.state import State
+from pliant.engine.core import check_names
+from pliant.engine.equations import Equations, Values
+from pliant.engine.state import State
 from pliant.language.arguments import ArgumentError, number, positive, vector
-from pliant.solve.motion.events import Now
-from pliant.solve.motion.integrator import Method
-from pliant.solve.statics.equilibrium import equilibrium
 
 LEAST_SAMPLES = 3
 """Number of samples on a surface after which its stiffness is estimated."""

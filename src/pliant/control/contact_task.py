@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from pliant.contact.law import LawNumbers
 from pliant.control.task import TaskState
-from pliant.equations.binding import Binding
-from pliant.equations.contact_sums import STEP, contact_sums, indexed_questions
-from pliant.equations.core import check_names
-from pliant.equations.equations import Equations, Values
+from pliant.engine.binding import Binding
+from pliant.engine.contact_sums import STEP, contact_sums, indexed_questions
+from pliant.engine.core import check_names
+from pliant.engine.equations import Equations, Values
+from pliant.engine.model.contact_shapes import ContactLaw, ContactShape
 from pliant.language.arguments import ArgumentError
-from pliant.model.contact_shapes import ContactLaw, ContactShape
-from pliant.output.base import CONTACT_SUMS, ContactQuery
+from pliant.parts.contact.law import LawNumbers
+from pliant.parts.output.base import CONTACT_SUMS, ContactQuery
 
 LEAST_SLOPE = 0.5
 """Fraction of the stiffness that a search uses if the contact is open or has just closed, so that it finds the surface."""

@@ -15,12 +15,12 @@ import numpy as np
 import scipy
 
 from pliant.analysis.linearize import StateSpace
+from pliant.analysis.numerics.blas_threads import on_one_blas_thread
 from pliant.control.discrete import DiscreteStateSpace, held_commands, need_linear
 from pliant.control.lqr import Linear, Regulator, Weights, costs, lqr, weight_matrix
 from pliant.control.reduction import Reduction
-from pliant.equations.core import UnknownName
+from pliant.engine.core import UnknownName
 from pliant.language.arguments import mapping, name_tuple, of_type, positive, real
-from pliant.solve.blas_threads import on_one_blas_thread
 
 ITERATIONS = 500
 GOOD_ENOUGH = 1e-7

@@ -10,10 +10,10 @@ import numpy as np
 import scipy
 
 from pliant.analysis.linearize import StateSpace
+from pliant.analysis.numerics.blas_threads import on_one_blas_thread
 from pliant.control.modes import system_modes
 from pliant.language.arguments import ArgumentError, number, positive
 from pliant.language.message_text import with_article
-from pliant.solve.blas_threads import on_one_blas_thread
 
 ANSWERED = 1e3
 """Largest growth of deviations before the controller can respond."""

@@ -6,17 +6,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pliant.analysis.integrators import Method, make_run
 from pliant.analysis.linearize import StateSpace, linearize
+from pliant.analysis.motion.method_choice import choose_method
+from pliant.analysis.motion.simulate import simulate
 from pliant.control.discrete import held
 from pliant.control.lqr import Weights, weight_matrix
-from pliant.equations.core import check_names
-from pliant.equations.equations import Equations, Values
-from pliant.equations.layout import RuntimeStatus
-from pliant.equations.outputs import evaluate_outputs
-from pliant.equations.state import State
-from pliant.solve.motion.integrator import Method, make_run
-from pliant.solve.motion.method_choice import choose_method
-from pliant.solve.motion.simulate import simulate
+from pliant.engine.core import check_names
+from pliant.engine.equations import Equations, Values
+from pliant.engine.layout import RuntimeStatus
+from pliant.engine.outputs import evaluate_outputs
+from pliant.engine.state import State
 
 MOST_STEPS = 100_000
 """Maximum number of steps of a prediction over one sample."""

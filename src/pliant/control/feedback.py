@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from pliant.analysis.linearize import StateSpace, refuse_smooth
+from pliant.analysis.motion.events import Now
+from pliant.analysis.numerics.configuration_group import ConfigurationGroup
 from pliant.control.discrete import DiscreteStateSpace
 from pliant.control.limits import Limits, Shortfalls, actuator_limits, check_holding, closest_inputs, named
 from pliant.control.lqr import Regulator
@@ -22,11 +24,9 @@ from pliant.control.sample_derivatives import (
     new_gains,
     undo_least_squares,
 )
-from pliant.equations.equations import Equations, Values, with_independent_rows
-from pliant.equations.outputs import evaluate_outputs
+from pliant.engine.equations import Equations, Values, with_independent_rows
+from pliant.engine.outputs import evaluate_outputs
 from pliant.language.arguments import ArgumentError, flag, mapping, need_equations, of_type, vector
-from pliant.solve.configuration_group import ConfigurationGroup
-from pliant.solve.motion.events import Now
 
 NOTHING = 1e-12
 """Changes of inputs below this are round-off [SI units]."""

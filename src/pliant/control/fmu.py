@@ -19,11 +19,11 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeAlias
 
-from pliant.equations.core import check_names
-from pliant.equations.outputs import output_names, output_parts
+from pliant.analysis.motion.events import Now
+from pliant.engine.core import check_names
+from pliant.engine.outputs import output_names, output_parts
 from pliant.language.arguments import ArgumentError, file_name, mapping, number
 from pliant.language.message_text import suggestion
-from pliant.solve.motion.events import Now
 
 Measured: TypeAlias = str | Callable[[Now], float]
 LARGEST, MOST_FILES, DESCRIPTION = 2_000_000_000, 20_000, 50_000_000

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import scipy
 
-from pliant.equations.core import check_names
-from pliant.equations.equations import Equations
+from pliant.engine.core import check_names
+from pliant.engine.equations import Equations
 from pliant.language.arguments import ArgumentError, mapping, matrix, number, of_type, real, vector
 from pliant.language.message_text import describe
 from pliant.language.syntax import Symbol, parse
-from pliant.tendon import TensionTendon
+from pliant.parts.tendon import TensionTendon
 
 SHORT = 1e-3
 """Saturation below this fraction of the request is not reported."""

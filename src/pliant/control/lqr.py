@@ -10,11 +10,11 @@ import numpy as np
 import scipy
 
 from pliant.analysis.linearize import StateSpace
+from pliant.analysis.numerics.blas_threads import on_one_blas_thread
 from pliant.control.discrete import DiscreteStateSpace, need_linear
 from pliant.control.modes import Mode, check_stabilizable, check_weighted, system_modes
-from pliant.equations.core import UnknownName
+from pliant.engine.core import UnknownName
 from pliant.language.arguments import ArgumentError, mapping, number, real
-from pliant.solve.blas_threads import on_one_blas_thread
 
 Linear: TypeAlias = StateSpace | DiscreteStateSpace
 Weights: TypeAlias = Mapping[str, float] | np.ndarray | float

@@ -9,6 +9,8 @@ import numpy as np
 from pydantic import Field, StrictBool
 
 from pliant.analysis.linearize import StateSpace, linearize
+from pliant.analysis.motion.plant import Plant
+from pliant.analysis.statics.equilibrium import Equilibrium, equilibrium
 from pliant.control.base import ControllerBase, Dimensioned, KnownDimensions, twice
 from pliant.control.closed_loop import closed_loop
 from pliant.control.decentralized import Group, decentralized_lqr
@@ -24,8 +26,6 @@ from pliant.language.base import OneOrList, Part, Problem, ValueOrPart, not_nega
 from pliant.language.dimension import TIME
 from pliant.language.names import CoordinateName, FrameName, InputName, Name, OutputName
 from pliant.language.scalar import Frequency, Length, Number, Scalar, Value
-from pliant.solve.motion.plant import Plant
-from pliant.solve.statics.equilibrium import Equilibrium, equilibrium
 
 REST = 1e-3
 """Accelerations below this are those of a state of rest [m/s^2 or rad/s^2]."""

@@ -8,12 +8,12 @@ import numpy as np
 import scipy  # its parts are imported on first use: scipy.signal takes half a second
 
 from pliant.analysis.linearize import StateSpace
+from pliant.analysis.numerics.blas_threads import on_one_blas_thread
 from pliant.control.discrete import DiscreteStateSpace, held, need_linear
 from pliant.control.lqr import Linear, Weights, plant_states, poles_in_words, state_weights, weight_matrix
 from pliant.control.modes import check_detectable
 from pliant.language.arguments import ArgumentError, real
 from pliant.language.message_text import describe
-from pliant.solve.blas_threads import on_one_blas_thread
 
 
 @dataclass(frozen=True, repr=False)

@@ -16,16 +16,16 @@ import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
 from pliant.control.task import FramePosition, Several, TaskState
-from pliant.equations.core import check_names
-from pliant.equations.equations import Equations, Values
-from pliant.equations.frames import FrameMotion
-from pliant.geometry import so3
+from pliant.engine.core import check_names
+from pliant.engine.equations import Equations, Values
+from pliant.engine.frames import FrameMotion
+from pliant.engine.model.placement_matrices import rotation
 from pliant.language.arguments import ArgumentError, vector
 from pliant.language.environment import to_node
 from pliant.language.evaluate import evaluate
 from pliant.language.message_text import describe
 from pliant.language.placement import Rotations
-from pliant.model.placement_matrices import rotation
+from pliant.parts.geometry import so3
 
 NO_ROTATION = (
     "give a quaternion [w, x, y, z], a 3x3 matrix, or rotations as in a model: {'axis': 'y', 'angle': '30 deg'}"

@@ -14,6 +14,8 @@ import numpy as np
 import scipy
 from pydantic import Field
 
+from pliant.analysis.motion.events import Now
+from pliant.analysis.motion.plant import Plant
 from pliant.control.base import Dimensioned, KnownDimensions, TaskController
 from pliant.control.limits import Limits, Shortfalls, actuator_limits, named
 from pliant.control.pid_derivatives import command_cotangents, refuse_task
@@ -21,13 +23,11 @@ from pliant.control.required_inputs import Actuation, ForceMetric, InputsNotConv
 from pliant.control.sample_derivatives import CommandCotangents, Sample, new_gains
 from pliant.control.static_model import StaticModel
 from pliant.control.task import Reference, Task, check_task, refuse_at_rest_only
-from pliant.equations.equations import Equations, Values, with_independent_rows
+from pliant.engine.equations import Equations, Values, with_independent_rows
 from pliant.language.arguments import real
 from pliant.language.base import OneOrList, Problem
 from pliant.language.dimension import NUMBER, TIME, TORQUE
 from pliant.language.scalar import Scalar, Value
-from pliant.solve.motion.events import Now
-from pliant.solve.motion.plant import Plant
 
 Gain: TypeAlias = float | Sequence[float] | np.ndarray
 Compensation: TypeAlias = Literal["none", "measured", "reference"]

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy
 
+from pliant.analysis.numerics.configuration_group import ConfigurationGroup
 from pliant.control.limits import named
 from pliant.control.required_inputs import PREFERENCE, ForceMetric
 from pliant.control.sample_derivatives import CommandCotangents, LeastSquares, Sample, by_last, undo_least_squares
 from pliant.control.task import Coordinates, FramePosition, Task, parts
-from pliant.equations.binding import Binding
+from pliant.engine.binding import Binding
 from pliant.language.arguments import ArgumentError
-from pliant.solve.configuration_group import ConfigurationGroup
 
 if TYPE_CHECKING:
     from pliant.control.pid import PidControl

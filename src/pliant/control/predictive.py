@@ -14,14 +14,14 @@ import numpy as np
 import scipy
 
 from pliant.analysis.linearize import linearize
+from pliant.analysis.motion.events import Now
 from pliant.control.discrete import held
 from pliant.control.limits import Limits, Shortfalls, actuator_limits, named
 from pliant.control.task import CheckedValues
-from pliant.equations.core import check_names
-from pliant.equations.equations import Equations, Values
-from pliant.equations.state import State
+from pliant.engine.core import check_names
+from pliant.engine.equations import Equations, Values
+from pliant.engine.state import State
 from pliant.language.arguments import number
-from pliant.solve.motion.events import Now
 
 Reference = Callable[[float], Sequence[float]]
 

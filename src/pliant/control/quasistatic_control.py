@@ -14,18 +14,18 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from pliant.analysis.motion.events import Now
+from pliant.analysis.motion.plant import Plant
 from pliant.control.base import TaskController, expressed_path
 from pliant.control.contact_task import ContactForce, PlanePosition
 from pliant.control.limits import Limits, Shortfalls, closest_inputs, named
 from pliant.control.static_model import StaticModel
 from pliant.control.task import Coordinates, Reference, Several, Task, typical_size
-from pliant.equations.equations import Equations, Values
+from pliant.engine.equations import Equations, Values
 from pliant.language.arguments import flag, number
 from pliant.language.base import Problem
 from pliant.language.names import ContactName
 from pliant.language.scalar import AngularSpeed, ForceSignal, Number, Scalar, Time
-from pliant.solve.motion.events import Now
-from pliant.solve.motion.plant import Plant
 
 
 @dataclass

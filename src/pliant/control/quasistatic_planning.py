@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 import scipy
 
+from pliant.analysis.numerics.blas_threads import on_one_blas_thread
+from pliant.analysis.numerics.status import Status
 from pliant.control.limits import Limits, actuator_limits
 from pliant.control.static_model import StaticModel
 from pliant.control.task import Coordinates, FramePosition, Several
 from pliant.control.trajectory import Goal, Sphere, Trajectory, check_plan
-from pliant.equations.core import check_names
-from pliant.equations.equations import Equations, Values
-from pliant.solve.blas_threads import on_one_blas_thread
-from pliant.solve.status import Status
+from pliant.engine.core import check_names
+from pliant.engine.equations import Equations, Values
 
 DEGREE = 3
 # Distances are scaled by this length [m]; it affects only the tolerance of the search.

@@ -8,10 +8,10 @@ import numpy as np
 import scipy
 
 from pliant.analysis.linearize import StateSpace
+from pliant.analysis.numerics.blas_threads import on_one_blas_thread
 from pliant.control.discrete import need_linear
 from pliant.control.modes import SLOW, Mode, system_modes
 from pliant.language.arguments import ArgumentError, positive, whole
-from pliant.solve.blas_threads import on_one_blas_thread
 
 SAME = 1e-6
 """Relative difference below which eigenvalues belong to one mode, split by round-off."""

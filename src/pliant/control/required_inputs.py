@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import scipy
 
+from pliant.analysis.numerics.blas_threads import on_one_blas_thread
+from pliant.analysis.numerics.independent_coordinates import null_space
 from pliant.control.limits import LIMITS_HINT, Allocation, Limits, closest_inputs, declared_limits
-from pliant.equations.core import check_names
-from pliant.equations.equations import Equations, Values
-from pliant.equations.state import read_state
+from pliant.engine.core import check_names
+from pliant.engine.equations import Equations, Values
+from pliant.engine.state import read_state
 from pliant.language.arguments import ArgumentError, array, mapping, name_tuple, need_equations, number, of_type, vector
-from pliant.solve.blas_threads import on_one_blas_thread
-from pliant.solve.independent_coordinates import null_space
 
 MAX_ITERATIONS = 40
 # After this many iterations inputs stay close to their values, and steps that do not shrink are shortened, down to this fraction.

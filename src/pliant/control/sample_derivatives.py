@@ -8,9 +8,9 @@ from typing import Any, Protocol, Self, TypeGuard
 
 import numpy as np
 
+from pliant.analysis.motion.events import Now
 from pliant.control.limits import named
 from pliant.language.arguments import ArgumentError
-from pliant.solve.motion.events import Now
 
 
 @dataclass(frozen=True)

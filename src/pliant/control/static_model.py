@@ -6,19 +6,19 @@ from typing import Any
 
 import numpy as np
 
+from pliant.analysis.numerics.blas_threads import on_one_blas_thread
+from pliant.analysis.numerics.saddle import saddle_matrix
+from pliant.analysis.numerics.state import Start, assemble, given_state
+from pliant.analysis.numerics.status import Status
+from pliant.analysis.statics.equilibrium import Equilibrium, equilibrium
+from pliant.analysis.statics.stability import judge
 from pliant.control.limits import Limits, OutOfReach, Shortfalls, actuator_limits, check_holding, closest_inputs
 from pliant.control.required_inputs import required_inputs
 from pliant.control.task import Coordinates, FramePosition, SearchTask, Task, check_task, parts, searched
-from pliant.equations.contacts import contacts_at_rest
-from pliant.equations.core import check_names
-from pliant.equations.equations import Equations, Values, with_independent_rows
+from pliant.engine.contacts import contacts_at_rest
+from pliant.engine.core import check_names
+from pliant.engine.equations import Equations, Values, with_independent_rows
 from pliant.language.arguments import mapping, name_tuple, number, vector
-from pliant.solve.blas_threads import on_one_blas_thread
-from pliant.solve.saddle import saddle_matrix
-from pliant.solve.state import Start, assemble, given_state
-from pliant.solve.statics.equilibrium import Equilibrium, equilibrium
-from pliant.solve.statics.stability import judge
-from pliant.solve.status import Status
 
 SETTLED = 1e-9
 """An equilibrium has converged when a step changes it by less than this [m or rad]."""

@@ -10,8 +10,8 @@ from typing import Protocol
 import numpy as np
 import scipy
 
-from pliant.equations.core import UnknownName, check_names
-from pliant.equations.equations import Equations, Values
+from pliant.engine.core import UnknownName, check_names
+from pliant.engine.equations import Equations, Values
 from pliant.language.arguments import ArgumentError, need_equations
 from pliant.language.message_text import describe
 

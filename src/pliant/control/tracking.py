@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pliant.analysis.linearize import linearize
+from pliant.analysis.motion.events import Now
+from pliant.analysis.numerics.configuration_group import ConfigurationGroup
 from pliant.control.discrete import DiscreteStateSpace, held
 from pliant.control.feedback import Actuation
 from pliant.control.limits import Limits, named
 from pliant.control.lqr import Regulator, Weights, weight_matrix
 from pliant.control.task import Task, check_task, refuse_at_rest_only
 from pliant.control.trajectory import Trajectory
-from pliant.equations.equations import Equations, Values
-from pliant.equations.state import State
-from pliant.solve.configuration_group import ConfigurationGroup
-from pliant.solve.motion.events import Now
+from pliant.engine.equations import Equations, Values
+from pliant.engine.state import State
 
 
 @dataclass

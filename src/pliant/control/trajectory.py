@@ -14,11 +14,15 @@ import casadi as ca
 import numpy as np
 import scipy
 
+from pliant.analysis.numerics.blas_threads import on_one_blas_thread
+from pliant.analysis.numerics.state import Start
+from pliant.analysis.numerics.status import Status
+from pliant.analysis.statics.equilibrium import state_at
 from pliant.control.limits import Limits, actuator_limits
 from pliant.control.orientation_task import FrameDirection, FrameOrientation, rotation_matrix
-from pliant.equations.core import check_names
-from pliant.equations.equations import Equations, Values
-from pliant.equations.state import State
+from pliant.engine.core import check_names
+from pliant.engine.equations import Equations, Values
+from pliant.engine.state import State
 from pliant.language.arguments import (
     flag,
     listed,
@@ -31,10 +35,6 @@ from pliant.language.arguments import (
     vector,
     whole,
 )
-from pliant.solve.blas_threads import on_one_blas_thread
-from pliant.solve.state import Start
-from pliant.solve.statics.equilibrium import state_at
-from pliant.solve.status import Status
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,13 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from pliant.control.learning_task import LearningTask
+from pliant.engine.equations import Equations
 from pliant.environment.episode import Episode, episode, named_task
-from pliant.equations.equations import Equations
 from pliant.fleet.fleet import Fleet, to_numpy
 from pliant.language.arguments import ArgumentError
-from pliant.spec.derive import derive
-from pliant.spec.robot import RobotSpec
-from pliant.view.sketch import sketch
+from pliant.robot.derive import derive
+from pliant.robot.robot import RobotSpec
+from pliant.show.sketch import sketch
 
 
 def make(

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from pliant.equations.compiling import NoCompiler
-from pliant.equations.libraries import build_fast_library
+from pliant.engine.compiling import NoCompiler
+from pliant.engine.libraries import build_fast_library
 from pliant.fleet.source import Program, code_file
 from pliant.language.arguments import ArgumentError
 from pliant.language.message_text import describe

@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from pliant.equations.equations import Equations
-from pliant.equations.outputs import output_names, output_parts
+from pliant.analysis.integrators import Method
+from pliant.engine.equations import Equations
+from pliant.engine.model.model import Model
+from pliant.engine.outputs import output_names, output_parts
 from pliant.fleet.cuda import Cuda
 from pliant.fleet.engine import Engine, Group
 from pliant.fleet.one_source import one_source
@@ -16,8 +18,6 @@ from pliant.fleet.source import one_text
 from pliant.io import c_text
 from pliant.io.export_c import c_files, exported_output_parts
 from pliant.language.arguments import ArgumentError
-from pliant.model.model import Model
-from pliant.solve.motion.integrator import Method
 
 BLOCK = 32
 """Threads per block."""

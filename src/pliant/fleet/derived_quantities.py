@@ -6,8 +6,8 @@ from typing import Any
 
 import casadi as ca
 
-from pliant.equations.outputs import carrying_nodes, output_function, output_names
-from pliant.equations.symbolic import carried_function
+from pliant.engine.outputs import carrying_nodes, output_function, output_names
+from pliant.engine.symbolic import carried_function
 from pliant.fleet.methods import Part, forward, part, state
 from pliant.fleet.robot import ON_THE_CPU, Robot
 from pliant.language.arguments import ArgumentError

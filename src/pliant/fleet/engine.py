@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pliant.equations.equations import Equations
+from pliant.engine.equations import Equations
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,12 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from pliant.equations.core import check_names
-from pliant.equations.equations import Equations
-from pliant.equations.outputs import output_names
+from pliant.analysis.integrators import Method
+from pliant.analysis.numerics.state import AssembledState, Start
+from pliant.engine.core import check_names
+from pliant.engine.equations import Equations
+from pliant.engine.model.limits import refused_cases
+from pliant.engine.outputs import output_names
 from pliant.fleet.cpu import Cpu
 from pliant.fleet.cuda import Cuda
 from pliant.fleet.cuda_runtime_engine import CudaRuntimeEngine
@@ -21,9 +24,6 @@ from pliant.fleet.robot import commanded_inputs, refuse
 from pliant.fleet.runtime_engine import RuntimeEngine
 from pliant.fleet.straight_line_engine import StraightLineEngine
 from pliant.language.arguments import ArgumentError, choice, is_number, mapping, name_tuple, need_equations, real, whole
-from pliant.model.limits import refused_cases
-from pliant.solve.motion.integrator import Method
-from pliant.solve.state import AssembledState, Start
 
 
 class FramePoses(NamedTuple):

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from pliant.equations.equations import Equations
-from pliant.solve.state import INITIAL, AssembledState, assemble
-from pliant.solve.statics.equilibrium import state_at
+from pliant.analysis.numerics.state import INITIAL, AssembledState, assemble
+from pliant.analysis.statics.equilibrium import state_at
+from pliant.engine.equations import Equations
 
 
 def is_arrays(start: Any) -> bool:

@@ -8,11 +8,7 @@ from typing import Any
 
 import casadi as ca
 
-from pliant.fleet.elimination import factorized, packed, solve, solved
-from pliant.fleet.robot import Robot
-from pliant.geometry import so3
-from pliant.language.arguments import ArgumentError
-from pliant.solve.motion.integrator import (
+from pliant.analysis.integrators import (
     ExplicitRungeKutta,
     Method,
     Rosenbrock,
@@ -20,6 +16,10 @@ from pliant.solve.motion.integrator import (
     SymplecticEuler,
     chosen_method,
 )
+from pliant.fleet.elimination import factorized, packed, solve, solved
+from pliant.fleet.robot import Robot
+from pliant.language.arguments import ArgumentError
+from pliant.parts.geometry import so3
 
 
 @dataclass(frozen=True)

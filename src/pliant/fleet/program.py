@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pliant.equations.equations import Equations
+from pliant.analysis.integrators import Method
+from pliant.engine.equations import Equations
+from pliant.engine.model.inputs import SERIES
 from pliant.fleet.methods import STEPS, Part, step_parts
 from pliant.fleet.robot import Robot
 from pliant.fleet.source import Program
 from pliant.fleet.straight_line import CFunction, straight_line
 from pliant.language.arguments import ArgumentError
-from pliant.model.inputs import SERIES
-from pliant.solve.motion.integrator import Method
 
 MOST_OPERATIONS = 120_000
 """Number of operations of a function above which a compiler takes minutes."""

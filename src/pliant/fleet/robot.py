@@ -14,13 +14,13 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from pliant.equations.equations import Equations
-from pliant.equations.symbolic import SymbolicSystem, symbolic_system
-from pliant.geometry import so3
+from pliant.engine.equations import Equations
+from pliant.engine.model.inputs import EXPRESSION, HELD
+from pliant.engine.model.time_series import TimeSeries
+from pliant.engine.symbolic import SymbolicSystem, symbolic_system
 from pliant.language.arguments import ArgumentError
-from pliant.model.inputs import EXPRESSION, HELD
-from pliant.model.time_series import TimeSeries
-from pliant.motion.base import Quaternion
+from pliant.parts.geometry import so3
+from pliant.parts.motion.base import Quaternion
 
 ON_THE_CPU = "use pliant.simulate, or pliant.simulate_many for many robots"
 

@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from pliant.equations.binding import Binding
-from pliant.equations.equations import Equations
-from pliant.equations.layout import RuntimeStatus
-from pliant.equations.outputs import evaluate_outputs, output_size
-from pliant.equations.time_loop import TimeLoop
-from pliant.equations.workspace import EvaluationError
+from pliant.analysis.integrators import Method, make_run
+from pliant.analysis.motion.stop_times import NONE, stop_times
+from pliant.engine.binding import Binding
+from pliant.engine.equations import Equations
+from pliant.engine.layout import RuntimeStatus
+from pliant.engine.outputs import evaluate_outputs, output_size
+from pliant.engine.time_loop import TimeLoop
+from pliant.engine.workspace import EvaluationError
 from pliant.fleet.cpu import Cpu
 from pliant.fleet.engine import Engine, Group
 from pliant.language.arguments import ArgumentError
-from pliant.solve.motion.integrator import Method, make_run
-from pliant.solve.motion.stop_times import NONE, stop_times
 
 DIVERGED, NO_MEMORY = 1, 2
 """Values of `status`."""

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from pliant.equations.equations import Equations
+from pliant.analysis.integrators import Method
+from pliant.engine.equations import Equations
 from pliant.fleet.cpu import Cpu
 from pliant.fleet.cuda import Cuda
 from pliant.fleet.derived_quantities import frame_parts, output_parts
@@ -17,7 +18,6 @@ from pliant.fleet.progress_notices import notice_if_long
 from pliant.fleet.robot import Robot
 from pliant.fleet.source import Program
 from pliant.language.arguments import ArgumentError
-from pliant.solve.motion.integrator import Method
 
 
 class StraightLineEngine(Engine):

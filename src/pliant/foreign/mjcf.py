@@ -16,9 +16,9 @@ from pliant.foreign.markup import Element
 from pliant.foreign.mjcf_cables import add_cables
 from pliant.foreign.mjcf_compiled import CompiledMjcf, MjcfText, compile_model, prepare
 from pliant.foreign.surfaces import add_surfaces
-from pliant.geometry import arrays
 from pliant.language.limits import limits, most
 from pliant.language.source import ImportedFile, Source
+from pliant.parts.geometry import arrays
 
 WORLD = "world"
 

@@ -29,7 +29,7 @@ from pliant.language.faults import Fault, SpecError
 from pliant.language.limits import limits, most
 from pliant.language.message_text import describe
 from pliant.language.source import FileProblem, Source, check_file
-from pliant.mesh.formats import BINARY, TEXT
+from pliant.parts.mesh.formats import BINARY, TEXT
 
 ONLY_DRAWN = ("visual", "statistic", "size", "custom", "sensor", "extension", "skin", "deformable")
 """Sections of a model that are removed from the text; those not in QUIET are noted."""

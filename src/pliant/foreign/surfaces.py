@@ -13,11 +13,11 @@ import scipy
 
 from pliant.foreign.document import Document, find_file, number, placement, quaternion_rotation, vector
 from pliant.foreign.mjcf_compiled import CompiledMjcf
-from pliant.geometry import arrays
 from pliant.language.limits import limits
 from pliant.language.source import FileProblem
-from pliant.mesh.formats import BINARY, SCENES, TEXT, read_mesh
-from pliant.surface.triangles import hull
+from pliant.parts.geometry import arrays
+from pliant.parts.mesh.formats import BINARY, SCENES, TEXT, read_mesh
+from pliant.parts.surface.triangles import hull
 
 if TYPE_CHECKING:
     from pliant.foreign.mjcf import Reader

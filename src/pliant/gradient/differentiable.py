@@ -13,13 +13,18 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from pliant.analysis.motion.simulate import acting_controllers, simulate
+from pliant.analysis.numerics.result import Result
+from pliant.analysis.statics.equilibrium import Equilibrium, equilibrium
 from pliant.control.limits import named
 from pliant.control.pid import PidControl
 from pliant.control.sample_derivatives import SmoothController
-from pliant.equations.core import check_names
-from pliant.equations.equations import Equations
-from pliant.equations.outputs import output_function, output_names
-from pliant.equations.state import rate_name
+from pliant.engine.core import check_names
+from pliant.engine.equations import Equations
+from pliant.engine.model.inputs import HELD
+from pliant.engine.model.time_series import TERMS, interpolated
+from pliant.engine.outputs import output_function, output_names
+from pliant.engine.state import rate_name
 from pliant.gradient.equilibrium import EquilibriumCotangents
 from pliant.gradient.linearization import TOLERANCES, Linearization
 from pliant.gradient.motion import MotionCotangents, RecordedMotion, recorded_motion, refuse, smooth_controllers
@@ -27,11 +32,6 @@ from pliant.gradient.outputs import output_cotangents, refuse_others
 from pliant.gradient.parameter_derivatives import SHARE, ParameterTangents, refuse_moving_switches
 from pliant.language.arguments import ArgumentError, choice, mapping, name_tuple, need_equations
 from pliant.language.message_text import describe, suggestion
-from pliant.model.inputs import HELD
-from pliant.model.time_series import TERMS, interpolated
-from pliant.solve.motion.simulate import acting_controllers, simulate
-from pliant.solve.result import Result
-from pliant.solve.statics.equilibrium import Equilibrium, equilibrium
 
 Arrays: TypeAlias = dict[str, np.ndarray]
 Pullback: TypeAlias = Callable[[Mapping[str, Any]], Arrays]

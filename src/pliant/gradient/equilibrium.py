@@ -9,13 +9,13 @@ from typing import Any, NoReturn
 import numpy as np
 import scipy
 
-from pliant.equations.binding import Binding
-from pliant.equations.differences import difference
-from pliant.equations.equations import Equations
+from pliant.analysis.statics.factorization import NEUTRAL
+from pliant.analysis.statics.stability import DENSE_UP_TO, stiffness_scaling
+from pliant.engine.binding import Binding
+from pliant.engine.differences import difference
+from pliant.engine.equations import Equations
 from pliant.gradient.parameter_derivatives import ParameterTangents, step_of
 from pliant.language.arguments import ArgumentError
-from pliant.solve.statics.factorization import NEUTRAL
-from pliant.solve.statics.stability import DENSE_UP_TO, stiffness_scaling
 
 
 class EquilibriumAdjoint:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy
 
-from pliant.equations.differences import OFFSETS, WEIGHTS, checked_difference
+from pliant.engine.differences import OFFSETS, WEIGHTS, checked_difference
 from pliant.gradient.parameter_derivatives import SHARE
 from pliant.language.arguments import ArgumentError, mapping
 

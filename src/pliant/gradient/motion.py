@@ -15,28 +15,28 @@ from typing import Any
 
 import numpy as np
 
+from pliant.analysis.motion.current_state import Now
+from pliant.analysis.motion.job import Job
+from pliant.analysis.motion.simulate import read_request, run_request
+from pliant.analysis.numerics.blas_threads import on_one_blas_thread
+from pliant.analysis.numerics.configuration_group import ConfigurationGroup
+from pliant.analysis.numerics.result import Result
+from pliant.analysis.numerics.state import EQUILIBRIUM, assemble
+from pliant.analysis.numerics.status import unless_failed
+from pliant.analysis.statics.equilibrium import state_at
 from pliant.control.limits import named
 from pliant.control.sample_derivatives import Sample, SmoothController, is_smooth
-from pliant.equations.binding import Binding
-from pliant.equations.differences import OFFSETS, WEIGHTS, difference
-from pliant.equations.equations import Equations
-from pliant.equations.outputs import output_function, output_names, output_size
-from pliant.equations.time_loop import BackwardPass, TimeLoop
+from pliant.engine.binding import Binding
+from pliant.engine.differences import OFFSETS, WEIGHTS, difference
+from pliant.engine.equations import Equations
+from pliant.engine.model.inputs import HELD
+from pliant.engine.model.time_series import TimeSeries
+from pliant.engine.outputs import output_function, output_names, output_size
+from pliant.engine.time_loop import BackwardPass, TimeLoop
 from pliant.gradient.equilibrium import EquilibriumCotangents
 from pliant.gradient.outputs import STATE, output_cotangents, refuse_others
 from pliant.gradient.parameter_derivatives import derivative, parameter_changes, step_of, value_of, varied
 from pliant.language.arguments import ArgumentError
-from pliant.model.inputs import HELD
-from pliant.model.time_series import TimeSeries
-from pliant.solve.blas_threads import on_one_blas_thread
-from pliant.solve.configuration_group import ConfigurationGroup
-from pliant.solve.motion.current_state import Now
-from pliant.solve.motion.job import Job
-from pliant.solve.motion.simulate import read_request, run_request
-from pliant.solve.result import Result
-from pliant.solve.state import EQUILIBRIUM, assemble
-from pliant.solve.statics.equilibrium import state_at
-from pliant.solve.status import unless_failed
 
 MEGABYTES = 200.0
 """Memory for states of a run; states beyond this are recomputed in the backward pass."""

@@ -11,7 +11,8 @@ import casadi as ca
 import numpy as np
 import scipy
 
-from pliant.equations.equations import Equations
+from pliant.analysis.numerics.status import AnalysisFailed, Status
+from pliant.engine.equations import Equations
 from pliant.gradient.differentiable import Analysis
 from pliant.gradient.problem import HOLDS, Evaluation, Problem, condition, quantity
 from pliant.language.arguments import (
@@ -27,7 +28,6 @@ from pliant.language.arguments import (
 )
 from pliant.language.message_text import describe, suggestion
 from pliant.language.ranges import read_range
-from pliant.solve.status import AnalysisFailed, Status
 
 TOLERANCE = 1e-8
 """Tolerance of the objective, relative to its size at the start, at which a gradient-based search ends."""

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
-from pliant.equations.equations import Equations
-from pliant.equations.outputs import output_function, output_names
-from pliant.equations.time_loop import SampleCotangents
+from pliant.analysis.numerics.configuration_group import ConfigurationGroup
+from pliant.engine.equations import Equations
+from pliant.engine.outputs import output_function, output_names
+from pliant.engine.time_loop import SampleCotangents
 from pliant.language.arguments import ArgumentError
-from pliant.solve.configuration_group import ConfigurationGroup
 
 STATE = ("q", "v", "a", "multipliers", "constants")
 """Quantities that outputs may depend on here: the first inputs of `output_function`."""

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from pliant.equations.binding import Binding
-from pliant.equations.differences import OFFSETS, difference
-from pliant.equations.equations import Equations
-from pliant.equations.time_loop import ParameterChanges
+from pliant.engine.binding import Binding
+from pliant.engine.differences import OFFSETS, difference
+from pliant.engine.equations import Equations
+from pliant.engine.time_loop import ParameterChanges
 from pliant.language.arguments import ArgumentError
 
 SHARE = 2e-3

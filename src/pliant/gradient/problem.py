@@ -11,16 +11,16 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from pliant.equations.equations import Equations
-from pliant.equations.outputs import output_function, output_names
+from pliant.analysis.motion.simulate import simulate
+from pliant.analysis.statics.equilibrium import equilibrium
+from pliant.engine.equations import Equations
+from pliant.engine.outputs import output_function, output_names
 from pliant.gradient.differentiable import Analysis, Differentiable, differentiable
 from pliant.language.arguments import ArgumentError
 from pliant.language.evaluate import evaluate
 from pliant.language.syntax import Binary, ExpressionError, Node, parse, symbols, to_text
-from pliant.output.base import component
-from pliant.output.expression import ExpressionOutput
-from pliant.solve.motion.simulate import simulate
-from pliant.solve.statics.equilibrium import equilibrium
+from pliant.parts.output.base import component
+from pliant.parts.output.expression import ExpressionOutput
 
 EXAMPLE = 'write it as in model files: "(tip.x - 20 cm)^2 + (tip.z + 30 cm)^2"'
 LIMITS = {"<=": 1.0, "<": 1.0, ">=": -1.0, ">": -1.0, "==": 0.0}

@@ -9,9 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from pliant.equations.equations import Equations, InputValues
-from pliant.equations.input_values import inputs_over_time
-from pliant.equations.outputs import output_units
+from pliant.analysis.integrators import Method, Rosenbrock
+from pliant.analysis.motion.simulate import simulate
+from pliant.analysis.numerics.blas_threads import on_one_blas_thread
+from pliant.analysis.numerics.status import Status
+from pliant.analysis.statics.equilibrium import equilibrium
+from pliant.engine.equations import Equations, InputValues
+from pliant.engine.input_values import inputs_over_time
+from pliant.engine.outputs import output_units
 from pliant.identify.recording import (
     LEAST_REST,
     check_not_driven,
@@ -29,14 +34,9 @@ from pliant.language.arguments import ArgumentError, mapping, name_tuple, need_s
 from pliant.language.display import shown, with_remarks
 from pliant.language.faults import SpecError
 from pliant.language.recording import Recording, RecordingError
-from pliant.solve.blas_threads import on_one_blas_thread
-from pliant.solve.motion.integrator import Method, Rosenbrock
-from pliant.solve.motion.simulate import simulate
-from pliant.solve.statics.equilibrium import equilibrium
-from pliant.solve.status import Status
-from pliant.spec.derive import derive
-from pliant.spec.robot import RobotSpec
-from pliant.spec.rod_switch import parse_rod_model, rods_named, with_rod_model
+from pliant.robot.derive import derive
+from pliant.robot.robot import RobotSpec
+from pliant.robot.rod_switch import parse_rod_model, rods_named, with_rod_model
 
 # A recording is compared to a fraction of a millimetre: smaller steps change the tip of the bundled arm by some micrometres.
 DEFAULT_METHOD = Rosenbrock()

@@ -11,9 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from pliant.equations.core import check_names
-from pliant.equations.equations import Equations
-from pliant.equations.outputs import output_units
+from pliant.analysis.integrators import Method, Rosenbrock
+from pliant.analysis.numerics.blas_threads import on_one_blas_thread
+from pliant.analysis.numerics.status import Status
+from pliant.engine.core import check_names
+from pliant.engine.equations import Equations
+from pliant.engine.model.recorded_inputs import driving_columns
+from pliant.engine.outputs import output_units
 from pliant.identify.cross_validation import HeldOut, Profile, cross_validate, profile
 from pliant.identify.measurement import Measurement, prediction_of, samples_of
 from pliant.identify.recording import check_recording, compared_columns, missing_rows, thousandths, undriven
@@ -34,12 +38,8 @@ from pliant.language.faults import SpecError
 from pliant.language.message_text import describe, unit_text
 from pliant.language.recording import Recording, RecordingError
 from pliant.language.units import UnitError, parse_unit
-from pliant.model.recorded_inputs import driving_columns
-from pliant.solve.blas_threads import on_one_blas_thread
-from pliant.solve.motion.integrator import Method, Rosenbrock
-from pliant.solve.status import Status
-from pliant.spec.derive import derive_with_rods
-from pliant.spec.rod_switch import with_fineness
+from pliant.robot.derive import derive_with_rods
+from pliant.robot.rod_switch import with_fineness
 
 
 @dataclass(frozen=True)

@@ -17,26 +17,26 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from pliant.equations.core import check_names
-from pliant.equations.differences import difference
-from pliant.equations.equations import Equations, Values
-from pliant.equations.outputs import output_function, output_names
-from pliant.equations.time_loop import TimeLoop
-from pliant.equations.workspace import EvaluationError
+from pliant.analysis.integrators import Method
+from pliant.analysis.motion.job import Job
+from pliant.analysis.motion.simulate import read_request, run_request, simulate
+from pliant.analysis.numerics.blas_threads import on_one_blas_thread
+from pliant.analysis.numerics.configuration_group import ConfigurationGroup
+from pliant.analysis.numerics.result import Result
+from pliant.analysis.numerics.state import EQUILIBRIUM
+from pliant.analysis.statics.equilibrium import Equilibrium, equilibrium
+from pliant.engine.core import check_names
+from pliant.engine.differences import difference
+from pliant.engine.equations import Equations, Values
+from pliant.engine.outputs import output_function, output_names
+from pliant.engine.time_loop import TimeLoop
+from pliant.engine.workspace import EvaluationError
 from pliant.gradient.equilibrium import EquilibriumAdjoint
 from pliant.gradient.parameter_derivatives import ParameterTangents, derivative, parameter_changes
 from pliant.identify.recording import drive, time_slack
 from pliant.language.arguments import ArgumentError
 from pliant.language.message_text import describe
 from pliant.language.recording import Recording, RecordingError
-from pliant.solve.blas_threads import on_one_blas_thread
-from pliant.solve.configuration_group import ConfigurationGroup
-from pliant.solve.motion.integrator import Method
-from pliant.solve.motion.job import Job
-from pliant.solve.motion.simulate import read_request, run_request, simulate
-from pliant.solve.result import Result
-from pliant.solve.state import EQUILIBRIUM
-from pliant.solve.statics.equilibrium import Equilibrium, equilibrium
 
 
 @dataclass(frozen=True)

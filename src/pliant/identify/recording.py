@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from pliant.equations.equations import Equations
-from pliant.equations.outputs import output_parts, output_units
+from pliant.engine.equations import Equations
+from pliant.engine.model.model import Model
+from pliant.engine.model.recorded_inputs import check_dimension, driving_columns, recorded_inputs
+from pliant.engine.outputs import output_parts, output_units
 from pliant.language.arguments import ArgumentError, name_tuple
 from pliant.language.column_headings import dimension_of
 from pliant.language.dimension import FORCE, PRESSURE, TORQUE
 from pliant.language.message_text import describe, unit_text
 from pliant.language.recording import Recording, RecordingError
-from pliant.model.model import Model
-from pliant.model.recorded_inputs import check_dimension, driving_columns, recorded_inputs
 
 LEAST_REST = 1.0
 """Duration of constant inputs [s] after which the robot is assumed to be at rest."""

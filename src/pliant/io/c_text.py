@@ -10,7 +10,7 @@ from pathlib import Path
 import casadi as ca
 import numpy as np
 
-from pliant.equations.kernel_sources import kernel_source
+from pliant.engine.kernel_sources import kernel_source
 
 LINE = 110
 TEMPLATES = Path(__file__).parent / "templates"

@@ -18,26 +18,26 @@ import numpy as np
 import scipy
 
 from pliant._version import __version__
-from pliant.equations.binding import ALL_LAWS, NO_MEMORY
-from pliant.equations.carried_nodes import CarriedNodes
-from pliant.equations.compiling import runtime_files
-from pliant.equations.contact_sums import contact_questions, indexed_questions
-from pliant.equations.equations import Equations
-from pliant.equations.initial_states import prescribed_coordinates
-from pliant.equations.lanes import HEADER, lane_bodies
-from pliant.equations.layout import BINDING_INTEGERS, BINDING_NUMBERS, COUNTS, INTEGERS, KERNELS, RuntimeStatus, header
-from pliant.equations.outputs import ENERGIES_AT, carrying_nodes, output_function, output_names, output_parts
-from pliant.equations.state import named
-from pliant.equations.tables import Tables, build_tables
+from pliant.analysis.integrators import METHODS
+from pliant.analysis.numerics.loop_closure import LoopClosure
+from pliant.analysis.numerics.state import INITIAL, assemble
+from pliant.analysis.statics.equilibrium import state_at
+from pliant.engine.binding import ALL_LAWS, NO_MEMORY
+from pliant.engine.carried_nodes import CarriedNodes
+from pliant.engine.compiling import runtime_files
+from pliant.engine.contact_sums import contact_questions, indexed_questions
+from pliant.engine.equations import Equations
+from pliant.engine.initial_states import prescribed_coordinates
+from pliant.engine.lanes import HEADER, lane_bodies
+from pliant.engine.layout import BINDING_INTEGERS, BINDING_NUMBERS, COUNTS, INTEGERS, KERNELS, RuntimeStatus, header
+from pliant.engine.model.inputs import SERIES, InputPlan
+from pliant.engine.model.model import Model
+from pliant.engine.model.time_series import TimeSeries
+from pliant.engine.outputs import ENERGIES_AT, carrying_nodes, output_function, output_names, output_parts
+from pliant.engine.state import named
+from pliant.engine.tables import Tables, build_tables
 from pliant.io import c_text
 from pliant.io.c_text import ExportError, filled
-from pliant.model.inputs import SERIES, InputPlan
-from pliant.model.model import Model
-from pliant.model.time_series import TimeSeries
-from pliant.solve.loop_closure import LoopClosure
-from pliant.solve.motion.integrator import METHODS
-from pliant.solve.state import INITIAL, assemble
-from pliant.solve.statics.equilibrium import state_at
 
 RUNTIME = "runtime"
 DISSIPATED = 2

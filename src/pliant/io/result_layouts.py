@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from pliant.analysis.numerics.contact_table import COUNT, NAMES, ROWS, THINGS
+from pliant.analysis.numerics.labelled_arrays import Variable
+from pliant.analysis.numerics.result import ADDED, ENERGIES, FRAME_PARTS, Timing
+from pliant.analysis.numerics.status import Status
 from pliant.analysis.result import FORMAT as ANALYSIS_FORMAT
-from pliant.equations.contacts import ENTRIES
-from pliant.solve.contact_table import COUNT, NAMES, ROWS, THINGS
-from pliant.solve.labelled_arrays import Variable
-from pliant.solve.result import ADDED, ENERGIES, FRAME_PARTS, Timing
-from pliant.solve.statics.path import KINDS
-from pliant.solve.status import Status
-from pliant.spec.analyses import analysis_names
+from pliant.analysis.statics.path import KINDS
+from pliant.engine.contacts import ENTRIES
+from pliant.robot.analyses import analysis_names
 
 Axes = tuple[str, ...]
 Found = Mapping[str, Variable]

@@ -1,6 +1,7 @@
 """Results read from netCDF files that may be damaged, old, or malicious.
 
-A file is read only after its checksum was compared (`pliant.solve.netcdf_files`). Then its content must be what Pliant writes:
+A file is read only after its checksum was compared (`pliant.analysis.numerics.netcdf_files`). Then its content must be what
+Pliant writes:
 arrays of numbers and labels with known names, on known axes, whose bytes are in this file without compression. So nothing larger
 than the file is allocated, no other file is opened, and no filter runs. Files of layout 1 have no checksum; HDF5 first reads them
 in a separate process, which is terminated if it hangs.
@@ -18,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 import lazy_loader
 import numpy as np
 
+from pliant.analysis.numerics.labelled_arrays import LabelledArrays, Variable
+from pliant.analysis.numerics.netcdf_files import SLASH, ResultFileError, has_checksum, partial_path
 from pliant.io.result_layouts import ABOUT, LAYOUTS, Layout, LayoutError
 from pliant.language.arguments import file_name
-from pliant.solve.labelled_arrays import LabelledArrays, Variable
-from pliant.solve.netcdf_files import SLASH, ResultFileError, has_checksum, partial_path
 
 if TYPE_CHECKING:
     import h5py

@@ -8,15 +8,15 @@ import warnings
 from typing import Any, TypeVar
 
 from pliant.analysis.base import analysis
+from pliant.analysis.numerics.labelled_arrays import LabelledArrays
+from pliant.analysis.numerics.netcdf_files import ResultFileError
+from pliant.analysis.numerics.result import Result, Timing
+from pliant.analysis.numerics.status import Status
 from pliant.analysis.result import AnalysisResult
+from pliant.analysis.statics.path import Path as StaticPath
 from pliant.io.result_reader import read_file
-from pliant.solve.labelled_arrays import LabelledArrays
-from pliant.solve.netcdf_files import ResultFileError
-from pliant.solve.result import Result, Timing
-from pliant.solve.statics.path import Path as StaticPath
-from pliant.solve.status import Status
-from pliant.spec.derive import derive
-from pliant.spec.reader import load_text
+from pliant.robot.derive import derive
+from pliant.robot.reader import load_text
 
 Kind = TypeVar("Kind", Result, StaticPath, AnalysisResult)
 

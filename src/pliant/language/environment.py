@@ -17,7 +17,7 @@ from pliant.language.scalar import LARGEST, TOO_LARGE, Each, Scalar
 from pliant.language.syntax import ExpressionError, Node, Number, parse, symbols
 
 if TYPE_CHECKING:
-    from pliant.spec.robot import RobotSpec
+    from pliant.robot.robot import RobotSpec
 
 TIME = "t"
 """The name of time in signals."""

@@ -12,23 +12,23 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from pliant.analysis.base import analysis
-from pliant.equations.equations import Equations
-from pliant.equations.input_values import INSTANT, inputs_over_time
-from pliant.equations.outputs import output_names, output_units
-from pliant.equations.state import State
+from pliant.analysis.motion.job import end_message
+from pliant.analysis.motion.result_builder import FRAME_PARTS
+from pliant.analysis.motion.simulate import Request, read_request
+from pliant.analysis.motion.uninterrupted_runs import UninterruptedRun, UninterruptedRuns
+from pliant.analysis.numerics.blas_threads import one_blas_thread
+from pliant.analysis.numerics.law_ranges import outside_laws
+from pliant.analysis.numerics.result import ENERGIES, Result
+from pliant.analysis.numerics.state import INITIAL
+from pliant.analysis.numerics.status import Status
+from pliant.analysis.remarks.input_limits import beyond_limits_in_motion
+from pliant.analysis.statics.equilibrium import Equilibrium, equilibrium, state_at
+from pliant.engine.equations import Equations
+from pliant.engine.input_values import INSTANT, inputs_over_time
+from pliant.engine.outputs import output_names, output_units
+from pliant.engine.state import State
 from pliant.language.arguments import ArgumentError, is_number, mapping, number
 from pliant.language.message_text import suggestion
-from pliant.solve.blas_threads import one_blas_thread
-from pliant.solve.input_limits import beyond_limits_in_motion
-from pliant.solve.law_ranges import outside_laws
-from pliant.solve.motion.job import end_message
-from pliant.solve.motion.result_builder import FRAME_PARTS
-from pliant.solve.motion.simulate import Request, read_request
-from pliant.solve.motion.uninterrupted_runs import UninterruptedRun, UninterruptedRuns
-from pliant.solve.result import ENERGIES, Result
-from pliant.solve.state import INITIAL
-from pliant.solve.statics.equilibrium import Equilibrium, equilibrium, state_at
-from pliant.solve.status import Status
 from pliant.study.structures import Values
 
 Arrays: TypeAlias = dict[str, tuple[tuple[str, ...], np.ndarray]]

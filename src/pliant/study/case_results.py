@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.solve.labelled_arrays import LabelledArrays
+from pliant.analysis.numerics.labelled_arrays import LabelledArrays
 from pliant.study.analyses import Outcome
 
 if TYPE_CHECKING:

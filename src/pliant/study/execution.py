@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from pliant.equations.equations import Equations
+from pliant.analysis.numerics.status import AnalysisFailed
+from pliant.engine.equations import Equations
 from pliant.language.arguments import ArgumentError, whole
 from pliant.language.message_text import describe
-from pliant.solve.status import AnalysisFailed
 from pliant.study.analyses import Analysis, Outcome
 from pliant.study.structures import Structures, Values
 

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pliant.equations.compiling import lock_file
+from pliant.analysis.numerics.netcdf_files import ResultFileError
+from pliant.analysis.numerics.versions import versions
+from pliant.engine.compiling import lock_file
 from pliant.language.arguments import ArgumentError, file_name
 from pliant.language.files import write_whole
-from pliant.solve.netcdf_files import ResultFileError
-from pliant.solve.versions import versions
 from pliant.study.case_results import CaseResults
 from pliant.study.folder_layout import LayoutProblem, check_request, read_json
 from pliant.study.journal import Journal, records

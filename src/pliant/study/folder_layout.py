@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, JsonValue, ValidationError
 
-from pliant.solve.netcdf_files import ResultFileError
+from pliant.analysis.numerics.netcdf_files import ResultFileError
 
 
 def _no_control_characters(name: str) -> str:

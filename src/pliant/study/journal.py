@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from pliant.solve.netcdf_files import ResultFileError
+from pliant.analysis.numerics.netcdf_files import ResultFileError
 from pliant.study.analyses import Outcome
 from pliant.study.folder_layout import LayoutProblem, Record, read_record
 

@@ -13,10 +13,10 @@ from pliant.analysis.base import Analysis as BaseAnalysis
 from pliant.analysis.base import Runs
 from pliant.analysis.linearize import Linearize
 from pliant.analysis.modes import Modes
+from pliant.analysis.numerics.result import INTERRUPTED
+from pliant.analysis.numerics.versions import versions
 from pliant.language.arguments import known_keywords, name_tuple
 from pliant.language.deadline import time_is_up
-from pliant.solve.result import INTERRUPTED
-from pliant.solve.versions import versions
 from pliant.study.analyses import KEPT, Analysis, FindEquilibrium, OneByOne, Outcome, Simulate, units
 from pliant.study.case_results import NOT_RUN, CaseResults
 from pliant.study.cases import Cases, read_cases

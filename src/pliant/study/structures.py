@@ -11,9 +11,10 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from pliant.equations.core import UnknownName
-from pliant.equations.equations import Equations
-from pliant.equations.state import rate_name
+from pliant.engine.core import UnknownName
+from pliant.engine.equations import Equations
+from pliant.engine.model.model import SI_HINT
+from pliant.engine.state import rate_name
 from pliant.language.arguments import ArgumentError, is_number, number
 from pliant.language.dimension import Dimension
 from pliant.language.evaluate import UNKNOWN, evaluate
@@ -21,11 +22,10 @@ from pliant.language.message_text import describe, unit_text
 from pliant.language.syntax import ExpressionError, Number, parse
 from pliant.language.units import Unit, UnitError, parse_unit
 from pliant.language.value_checks import wrong_dimension
-from pliant.model.model import SI_HINT
-from pliant.spec.derive import derive
-from pliant.spec.reader import load, load_text
-from pliant.spec.robot import RobotSpec
-from pliant.spec.rod_switch import rods_named, with_rod_model
+from pliant.robot.derive import derive
+from pliant.robot.reader import load, load_text
+from pliant.robot.robot import RobotSpec
+from pliant.robot.rod_switch import rods_named, with_rod_model
 from pliant.study.cases import Cases
 
 VARIANT, START = "variant", "start"

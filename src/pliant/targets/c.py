@@ -10,19 +10,19 @@ import numpy as np
 from pydantic import Field, InstanceOf
 
 from pliant._version import __version__
+from pliant.analysis.integrators import chosen_method
+from pliant.analysis.motion.plant import model_controllers
+from pliant.analysis.motion.simulate import simulate
+from pliant.analysis.numerics.status import Status
 from pliant.control.feedback import StateFeedback
 from pliant.control.limits import named
-from pliant.equations.equations import Equations
+from pliant.engine.equations import Equations
+from pliant.engine.model.model import Model
 from pliant.io import c_text
 from pliant.io.c_text import ExportError, filled
 from pliant.io.export_c import UNLOCATED, c_files, own_model
 from pliant.language.arguments import ArgumentError
 from pliant.language.message_text import suggestion
-from pliant.model.model import Model
-from pliant.solve.motion.integrator import chosen_method
-from pliant.solve.motion.plant import model_controllers
-from pliant.solve.motion.simulate import simulate
-from pliant.solve.status import Status
 from pliant.targets.base import Export, FolderTarget, exporter, write_files
 
 

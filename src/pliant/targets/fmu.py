@@ -27,11 +27,12 @@ import numpy as np
 from pydantic import Field
 
 from pliant._version import __version__
-from pliant.equations.cache_folder import cache_folder, writable_cache
-from pliant.equations.compiling import AT_ONCE, SUFFIX, digest, find_compiler, is_sound
-from pliant.equations.equations import Equations
-from pliant.equations.libraries import compile_mode
-from pliant.equations.outputs import output_units
+from pliant.engine.cache_folder import cache_folder, writable_cache
+from pliant.engine.compiling import AT_ONCE, SUFFIX, digest, find_compiler, is_sound
+from pliant.engine.equations import Equations
+from pliant.engine.libraries import compile_mode
+from pliant.engine.model.model import Model
+from pliant.engine.outputs import output_units
 from pliant.io import c_text
 from pliant.io.c_text import TEMPLATES, ExportError, filled
 from pliant.io.export_c import RUNTIME, UNLOCATED, assembled_start, c_files, exported_output_parts, own_model
@@ -39,7 +40,6 @@ from pliant.language.dimension import BASE_UNITS
 from pliant.language.files import write_whole
 from pliant.language.message_text import unit_text
 from pliant.language.units import parse_unit
-from pliant.model.model import Model
 from pliant.targets.base import Export, Target, exporter, write_file
 from pliant.targets.xml_text import valid
 

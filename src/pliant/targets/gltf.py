@@ -15,15 +15,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pliant.equations.equations import Equations
-from pliant.geometry import arrays
+from pliant.analysis.numerics.result import Result
+from pliant.engine.equations import Equations
 from pliant.language.arguments import need_equations
-from pliant.solve.result import Result
-from pliant.spec.derive import derive
-from pliant.spec.reader import load_text
+from pliant.parts.geometry import arrays
+from pliant.robot.derive import derive
+from pliant.robot.reader import load_text
+from pliant.show.clips import Clip, run_clip, start_clip
+from pliant.show.stage import STAGE_LAYOUT, Stage, make_stage, unit_shape
 from pliant.targets.base import Export, Target, exporter, write_file
-from pliant.view.clips import Clip, run_clip, start_clip
-from pliant.view.stage import STAGE_LAYOUT, Stage, make_stage, unit_shape
 
 FLOAT, UNSIGNED_SHORT = 5126, 5123
 KINDS = {1: "SCALAR", 3: "VEC3", 4: "VEC4"}

@@ -16,20 +16,20 @@ import scipy
 from pydantic import Field
 
 from pliant.analysis.modes import modes
-from pliant.equations.equations import Equations
-from pliant.equations.workspace import EvaluationError
+from pliant.analysis.numerics.state import AssemblyError, assemble
+from pliant.analysis.numerics.status import AnalysisFailed
+from pliant.analysis.statics.equilibrium import Equilibrium, equilibrium, state_at
+from pliant.engine.equations import Equations
+from pliant.engine.model.model import compile_model
+from pliant.engine.workspace import EvaluationError
 from pliant.io.c_text import ExportError
-from pliant.joint.coordinate_force import is_armature
 from pliant.language.arguments import ArgumentError
 from pliant.language.message_text import enumeration
-from pliant.model.model import compile_model
-from pliant.rod.pseudo_rigid import PseudoRigid
-from pliant.rod.rod import Rod
-from pliant.rod.strains import LABELS, SETS, Free
-from pliant.solve.state import AssemblyError, assemble
-from pliant.solve.statics.equilibrium import Equilibrium, equilibrium, state_at
-from pliant.solve.status import AnalysisFailed
-from pliant.spec.rod_frequencies import with_rod_frequencies
+from pliant.parts.joint.coordinate_force import is_armature
+from pliant.parts.rod.pseudo_rigid import PseudoRigid
+from pliant.parts.rod.rod import Rod
+from pliant.parts.rod.strains import LABELS, SETS, Free
+from pliant.robot.rod_frequencies import with_rod_frequencies
 from pliant.targets.base import Export, Target, write_file
 from pliant.targets.rigid_forces import LinearForm, RigidForces, rigid_forces
 from pliant.targets.rigid_tree import RigidTree, rigid_tree

@@ -13,25 +13,25 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from pliant.constraint.frames import CONSTANTS as FRAMES
-from pliant.equations.equations import Equations
-from pliant.external_load.wrench import CONSTANTS as LOAD
-from pliant.external_load.wrench import WRENCH
-from pliant.formula.base import STOPS
-from pliant.joint.coordinate_force import ORIENTATION, ORIENTATION_FORCE
-from pliant.language.message_text import enumeration
-from pliant.link.axial import AXIAL, axial_force
-from pliant.model.system import (
+from pliant.engine.equations import Equations
+from pliant.engine.model.system import (
     ConstraintInstance,
     CoordinateForceInstance,
     FrameForceInstance,
     InertiaInstance,
     RouteInstance,
 )
+from pliant.language.message_text import enumeration
+from pliant.parts.constraint.frames import CONSTANTS as FRAMES
+from pliant.parts.external_load.wrench import CONSTANTS as LOAD
+from pliant.parts.external_load.wrench import WRENCH
+from pliant.parts.formula.base import STOPS
+from pliant.parts.joint.coordinate_force import ORIENTATION, ORIENTATION_FORCE
+from pliant.parts.link.axial import AXIAL, axial_force
+from pliant.parts.tendon.elastic import CONSTANTS as ELASTIC
+from pliant.parts.tendon.elastic import elastic_line
+from pliant.parts.tendon.tension import GIVEN_TENSION
 from pliant.targets.rigid_tree import WORLD, RigidTree, is_solid, moved
-from pliant.tendon.elastic import CONSTANTS as ELASTIC
-from pliant.tendon.elastic import elastic_line
-from pliant.tendon.tension import GIVEN_TENSION
 
 # -- forms that other programs support --------------------------------------------------------------------------------
 

@@ -15,17 +15,17 @@ from typing import Any, Literal
 import numpy as np
 import scipy
 
-from pliant.equations.equations import Equations
+from pliant.engine.equations import Equations
+from pliant.engine.model import placement_matrices
+from pliant.engine.model.model import Model
+from pliant.engine.model.system import Node
 from pliant.io.c_text import ExportError
 from pliant.language.scalar import Scalar
-from pliant.model import placement_matrices
-from pliant.model.model import Model
-from pliant.model.system import Node
-from pliant.motion import FIXED, FREE, PLANAR_XZ, PLANAR_YZ, ROTATION, SCREW, TRANSLATION
-from pliant.rod.pseudo_rigid import PseudoRigid
-from pliant.rod.strains import held_strains
-from pliant.section.table import Table
-from pliant.spec.robot import RobotSpec
+from pliant.parts.motion import FIXED, FREE, PLANAR_XZ, PLANAR_YZ, ROTATION, SCREW, TRANSLATION
+from pliant.parts.rod.pseudo_rigid import PseudoRigid
+from pliant.parts.rod.strains import held_strains
+from pliant.parts.section.table import Table
+from pliant.robot.robot import RobotSpec
 
 WORLD = 0
 """The node of the world."""

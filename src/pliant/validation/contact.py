@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import scipy
 
-from pliant.equations.equations import Equations
-from pliant.solve.motion.simulate import simulate
-from pliant.solve.statics.equilibrium import equilibrium
-from pliant.spec.derive import derive
-from pliant.spec.reader import load_text
+from pliant.analysis.motion.simulate import simulate
+from pliant.analysis.statics.equilibrium import equilibrium
+from pliant.engine.equations import Equations
+from pliant.robot.derive import derive
+from pliant.robot.reader import load_text
 from pliant.validation.case import CaseResult, Line, Plot, cases_of
 
 case = cases_of("Contact")

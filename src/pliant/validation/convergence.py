@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import scipy
 
-from pliant.solve.motion.simulate import simulate
-from pliant.solve.statics.equilibrium import equilibrium
-from pliant.spec.derive import derive
-from pliant.spec.reader import load_text
-from pliant.spec.rod_switch import parse_rod_model, with_rod_model
+from pliant.analysis.motion.simulate import simulate
+from pliant.analysis.statics.equilibrium import equilibrium
+from pliant.robot.derive import derive
+from pliant.robot.reader import load_text
+from pliant.robot.rod_switch import parse_rod_model, with_rod_model
 from pliant.validation.case import CaseResult, Line, Plot, cases_of
 from pliant.validation.rods import LOADS, THICK_ARM, continuous_arm
 

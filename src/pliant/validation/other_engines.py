@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pliant.spec.derive import derive
-from pliant.spec.reader import load_text
+from pliant.robot.derive import derive
+from pliant.robot.reader import load_text
 from pliant.validation.case import CaseResult, cases_of
 
 case = cases_of("Other engines")

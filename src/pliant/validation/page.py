@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from pliant.analysis.numerics.versions import versions
 from pliant.language.files import write_whole
-from pliant.solve.versions import versions
+from pliant.show.figures import figure_html
+from pliant.show.page import encoded, page, table, text
+from pliant.show.plot.style import COLOURS, DASHES, axes, key
 from pliant.validation.case import Plot
 from pliant.validation.running import NotRun, Outcome, ValidationResults
-from pliant.view.figures import figure_html
-from pliant.view.page import encoded, page, table, text
-from pliant.view.plot.style import COLOURS, DASHES, axes, key
 
 PACKAGES = ("scipy", "pin", "mujoco")
 """Additional packages whose versions are listed."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.analysis.modes import modes
-from pliant.solve.motion.simulate import simulate
-from pliant.solve.statics.equilibrium import equilibrium
-from pliant.spec.derive import derive
-from pliant.spec.reader import load, load_text
+from pliant.analysis.motion.simulate import simulate
+from pliant.analysis.statics.equilibrium import equilibrium
+from pliant.robot.derive import derive
+from pliant.robot.reader import load, load_text
 from pliant.validation.case import CaseResult, Line, Plot, cases_of
 from pliant.validation.conservation import momentum
 from pliant.validation.rods import ClampedRod, in_models, torsion

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import scipy
 
-from pliant.equations.equations import Equations
-from pliant.spec.derive import derive
-from pliant.spec.reader import load
-from pliant.spec.robot import RobotSpec
-from pliant.spec.rod_switch import with_rod_model
+from pliant.engine.equations import Equations
+from pliant.robot.derive import derive
+from pliant.robot.reader import load
+from pliant.robot.robot import RobotSpec
+from pliant.robot.rod_switch import with_rod_model
 
 SLENDER = {"shear_factor": 1e3, "stretch_factor": 1e3}
 """Parameters of the bundled cantilever for which shear and stretch are negligible."""

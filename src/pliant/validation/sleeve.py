@@ -9,13 +9,13 @@ from pathlib import Path
 
 import numpy as np
 
-from pliant.equations.equations import Equations
+from pliant.analysis.integrators import GeneralizedAlpha
+from pliant.analysis.motion.simulate import simulate
+from pliant.engine.equations import Equations
 from pliant.identify.recording import drive
 from pliant.language.recording import Recording, read_recording
-from pliant.solve.motion.integrator import GeneralizedAlpha
-from pliant.solve.motion.simulate import simulate
-from pliant.spec.derive import derive
-from pliant.spec.reader import load
+from pliant.robot.derive import derive
+from pliant.robot.reader import load
 
 HELD = 0.5
 """Time for which the arm stays at its first angle before the release [s], while the fabric settles on it."""

@@ -6,9 +6,9 @@ import numpy as np
 import scipy
 
 from pliant.analysis.modes import modes
-from pliant.solve.statics.continuation import continuation
-from pliant.spec.derive import derive
-from pliant.spec.reader import load_text
+from pliant.analysis.statics.continuation import continuation
+from pliant.robot.derive import derive
+from pliant.robot.reader import load_text
 from pliant.validation.case import CaseResult, Line, Plot, cases_of
 
 case = cases_of("Stability")

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from c_export import exported, needs_gcc
 
-from pliant.equations.outputs import evaluate_outputs
+from pliant.engine.outputs import evaluate_outputs
 
 ROBOT = """\
 pliant: 1

@@ -18,8 +18,8 @@ from c_export import Export, exported, needs_gcc
 from random_robots import chosen_seeds, random_data
 
 import pliant
-from pliant.equations.equations import Equations
-from pliant.solve.state import State
+from pliant.analysis.numerics.state import State
+from pliant.engine.equations import Equations
 
 SEEDS = [20, 31, 34, 42, 454]
 """Robots that have joints, rods, tendons, links, constraints, contacts and inputs between them; steps of the last are halved."""

@@ -1,0 +1,200 @@
+"""Small motions about an equilibrium or a steady motion: the linearized equations, and the distance of a state from balance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy
+
+from pliant.analysis.linear.prescribed_motions import PrescribedMotions, rate_by_position
+from pliant.analysis.numerics.independent_coordinates import partition
+from pliant.analysis.numerics.saddle import balancing_multipliers, saddle_matrix
+from pliant.analysis.numerics.state import AssembledState, assemble
+from pliant.analysis.statics.equilibrium import driven_words
+from pliant.engine.binding import Binding
+from pliant.engine.contacts import contacts_at_rest, from_here
+from pliant.engine.equations import Equations
+from pliant.engine.linearized import LinearizedEquations
+from pliant.engine.state import State
+
+BALANCED = 1e-9
+"""Unbalanced forces below this fraction of the acting forces are treated as zero (an equilibrium is computed to a tenth of it)."""
+STEADY = 1e-6
+"""A motion is steady if its linearized equations change by less than this fraction, and its accelerations are below it."""
+
+
+def at_rest(bound: Binding, t: float, q: np.ndarray) -> tuple[LinearizedEquations, State]:
+    """Linearization at rest with the constraint forces that minimize the imbalance."""
+    zero = np.zeros(bound.nv)
+    multipliers = np.zeros(bound.m)
+    if bound.m:
+        linear = bound.linearized(t, q, zero, zero, multipliers)
+        multipliers = balancing_multipliers(linear, linear.residual, bound.active_rows)
+    linear = bound.linearized(t, q, zero, zero, multipliers)
+    return linear, State(q, zero, t, multipliers, contacts=contacts_at_rest(bound, t, q))
+
+
+def with_contacts_from(made: AssembledState, given: State, t: float) -> AssembledState:
+    """The start with static friction: as remembered by the state, or, for an equilibrium without memory, between surfaces that
+    have not slid. Friction of a motion without memory depends on its velocities."""
+    bound, q = made.bound, made.q
+    if not bound.system.contacts.laws:
+        return made
+    if given.contacts is not None:
+        return replace(made, bound=bound.with_contacts(given.contacts.rows, since=q))
+    return made if np.any(made.v) else replace(made, bound=from_here(bound, t, q))
+
+
+def largest_force(bound: Binding, t: float, q: np.ndarray) -> float:
+    """Largest generalized force of any source in an equilibrium, as its work over a displacement of the size of its coordinate
+    [J]."""
+    by_source, sizes = bound.force_by_source(t, q, np.zeros(bound.nv)).values(), bound.sizes(q)[1]
+    return max((float(np.abs(sizes * force).max(initial=0.0)) for force in by_source), default=0.0)
+
+
+def imbalance(eqs: Equations, linear: LinearizedEquations, *, forces: float = 0.0) -> str:
+    """Remark on the distance of a pose from equilibrium; empty at an equilibrium.
+
+    linear: the linearized equations, with the constraint forces that minimize the imbalance. forces: from `largest_force`.
+    """
+    own, size = linear.in_sizes(), np.abs(linear.residual)
+    in_play = max(1e-3 * float(np.abs(own.stiffness.data).max(initial=0.0)), forces)
+    if np.abs(own.residual).max(initial=0.0) <= BALANCED * in_play:
+        return ""
+    k = int(np.argmax(np.abs(own.residual)))
+    units = {"m": " N", "rad": " N m"}
+    unit = [" N m" if c.is_rotation else units.get(c.unit, "") for c in eqs.model.coordinates for _ in c.v_names][k]
+    return (
+        f"the pose is not an equilibrium: a force of {size[k]:.3g}{unit} on '{eqs.rates[k]}' is unbalanced "
+        "(`at: equilibrium` finds one)"
+    )
+
+
+@dataclass(frozen=True)
+class FirstOrder:
+    """dx/dt = A x for changes x = (independent coordinates y, their rates), about a state that may be moving.
+
+    Attributes:
+        A: 2f x 2f.
+        chosen: indices of the independent rates (f).
+        G: changes of all coordinates per change of y (nv x f); those of their rates are G times the independent ones plus P G y.
+        P: nv x nv.
+        kkt: matrix of accelerations and constraint forces.
+        by_q, by_v: accelerations and constraint forces (in active rows) per y and per independent rate.
+    """
+
+    A: np.ndarray
+    chosen: list[int]
+    G: np.ndarray
+    P: np.ndarray
+    kkt: np.ndarray
+    by_q: np.ndarray
+    by_v: np.ndarray
+
+    def second_order(self, mass: scipy.sparse.spmatrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """K, C and M of the same motion: M y'' + C y' + K y = 0."""
+        f = len(self.chosen)
+        T, S, R = self.A[:f, :f], self.A[f:, :f], self.A[f:, f:]
+        M = self.G.T @ (mass @ self.G)
+        return -M @ (S - R @ T), -M @ (T + R), M
+
+
+def first_order(
+    eqs: Equations,
+    bound: Binding,
+    state: State,
+    a: np.ndarray,
+    linear: LinearizedEquations,
+    independent: list[int] | None = None,
+    moved: PrescribedMotions | None = None,
+) -> FirstOrder:
+    """The first-order equations at a state with accelerations a, where the linearized equations are `linear`.
+
+    moved: inputs that prescribe motions, which are then treated as free.
+    """
+    t, q, v = state.t, state.q, state.v
+    Eq, Ev = bound.acceleration_tangent(t, q, v, a)
+    on = bound.active_rows
+    J, Eq, Ev = linear.jacobian.toarray()[on], Eq[on], Ev[on]
+    K, C, M = linear.stiffness.toarray(), linear.damping.toarray(), linear.mass.toarray()
+    gamma, H = bound.bracket(v), rate_by_position(eqs, bound, state, linear, a)
+    held, J_held = np.eye(len(J)), J
+    if moved is not None:
+        K, C = K + moved.forces @ moved.by_q + moved.rate_forces @ moved.rate_by_q, C + moved.rate_forces @ moved.by_q
+        Eq, Ev = Eq - moved.S2 @ moved.by_q - moved.S2_rate @ moved.rate_by_q, Ev - moved.S2_rate @ moved.by_q
+        # inputs that prescribe rates depend on q and v
+        K, C = K + moved.speed_forces @ moved.speeds_by_q, C + moved.speed_forces @ moved.speeds_by_v
+        Eq, Ev = Eq - moved.S2_speed @ moved.speeds_by_q, Ev - moved.S2_speed @ moved.speeds_by_v
+        H = H - moved.S1 @ moved.by_q
+        held = moved.held.T  # combinations of rows that are independent of inputs
+        J_held = held @ J
+    chosen, G = partition(J_held, independent, eqs.rates, linear.rate_sizes)
+    f, n = len(chosen), bound.nv
+    # changes of v: those of the independent rates, plus the contribution of moving constraints for changes of q
+    dependent = [i for i in range(n) if i not in chosen]
+    P = np.zeros((n, n))
+    if len(held):
+        P[dependent] = -np.linalg.lstsq(J_held[:, dependent], held @ H, rcond=None)[0]
+    kkt = saddle_matrix(M, J)
+    by_q = np.linalg.solve(kkt, -np.vstack([K + C @ P, Eq + Ev @ P]) @ G)
+    by_v = np.linalg.solve(kkt, -np.vstack([C, Ev]) @ G)
+    A = np.block([[(P @ G - gamma @ G)[chosen], np.eye(f)], [by_q[chosen], by_v[chosen]]])
+    return FirstOrder(A, chosen, G, P, kkt, by_q, by_v)
+
+
+def steady_start(eqs: Equations, given: State, t: float) -> tuple[AssembledState, str]:
+    """The state projected on the constraints, and a remark if rates were omitted.
+
+    It has the rates of `given` if these are a steady motion, else those that prescribed motions require if these are steady, else
+    zero rates.
+    """
+    made = assemble(eqs, eqs.binding, t, np.array(given.q), np.array(given.v), given.given)
+    made = with_contacts_from(made, given, t)
+    unsteady = unsteadiness(eqs, made, t)
+    if not unsteady:
+        driven = "" if np.any(made.v) else driven_words(eqs, made, t)
+        return made, driven and f"prescribed motions are held where they are: {driven}"
+    said = f"{unsteady}: modes are computed about its pose, without {{}}"
+    if np.any(given.v):
+        moved = assemble(eqs, eqs.binding, t, np.array(given.q), np.zeros(len(eqs.rates)), given.given.at_rest())
+        moved = with_contacts_from(moved, given, t)
+        if not np.any(moved.v):
+            return moved, said.format("the rates")
+        if _is_steady(moved, t):
+            return moved, said.format("rates that no motion prescribes")
+    zero = replace(made, v=np.zeros_like(made.v))
+    return with_contacts_from(zero, given, t), said.format("the rates")
+
+
+def unsteadiness(eqs: Equations, made: AssembledState, t: float) -> str:
+    """The beginning of a remark on a state that moves, but not steadily; empty at rest and in a steady motion."""
+    if not np.any(made.v) or _is_steady(made, t):
+        return ""
+    k = int(np.argmax(np.abs(made.v)))
+    return f"the state moves ('{eqs.rates[k]}' at {made.v[k]:.3g} in SI units), but not steadily"
+
+
+def _is_steady(made: AssembledState, t: float) -> bool:
+    """Whether the linearized equations of a motion are constant over a short time."""
+    bound, q, v = made.bound, made.q, made.v
+    a, multipliers = bound.forward(t, q, v)
+    sizes = bound.sizes(q)[1]
+    fastest = float(np.abs(v / sizes).max())
+    if np.abs(a / sizes).max(initial=0.0) > STEADY * fastest**2:
+        return False
+    h, zero = 0.3 / fastest, np.zeros(bound.nv)
+    try:
+        further = bound.increment(q, h * v)
+        here, there = (bound.linearized(s, x, v, zero, multipliers).in_sizes() for s, x in ((t, q), (t + h, further)))
+    except RuntimeError:
+        return False
+    # compared with the inertial terms of these rates: a zero matrix is known only up to round-off
+    inertia = np.abs(here.mass.data).max(initial=0.0)
+    least = {"stiffness": inertia * fastest**2, "damping": inertia * fastest, "mass": inertia, "jacobian": 0.0}
+    for name, size in least.items():
+        one, two = getattr(here, name), getattr(there, name)
+        if np.abs((one - two).data).max(initial=0.0) > STEADY * max(size, np.abs(one.data).max(initial=0.0)):
+            return False
+    forces = max(inertia * fastest**2, float(np.abs(here.residual).max(initial=0.0)))
+    return bool(np.abs(here.residual - there.residual).max(initial=0.0) <= STEADY * forces)

@@ -1,0 +1,1 @@
+"""Numerical methods and tables that several analyses share."""

@@ -1,0 +1,194 @@
+"""States specified by callers, and the projection of initial states on the constraints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from pliant.analysis.numerics.blas_threads import on_one_blas_thread
+from pliant.analysis.numerics.half_turns import opposite_frames
+from pliant.analysis.numerics.law_ranges import refuse_outside_laws
+from pliant.analysis.numerics.loop_closure import SILENT_BELOW, AssemblyError, LoopClosure, changes, coordinate_sizes
+from pliant.engine.binding import Binding
+from pliant.engine.contacts import Contacts
+from pliant.engine.equations import Equations, with_independent_rows
+from pliant.engine.initial_states import on_motions, prescribed_coordinates
+from pliant.engine.model.inputs import SERIES
+from pliant.engine.model.model import Model
+from pliant.engine.model.time_series import TimeSeries
+from pliant.engine.state import HasFinal, HasState, SpecifiedValues, State, rate_name, state_of
+from pliant.language.arguments import ArgumentError, number, of_type, real, vector
+from pliant.language.message_text import describe
+
+LARGEST = 1e100
+"""Positions and rates above this are rejected: their squares overflow."""
+
+INITIAL, EQUILIBRIUM = "initial", "equilibrium"
+"""States by name: the model's initial values, and the equilibrium reached from them."""
+
+
+Start: TypeAlias = (
+    Literal["initial", "equilibrium"]
+    | State
+    | HasState
+    | HasFinal
+    | Mapping[str, float]
+    | Sequence[float]
+    | np.ndarray
+    | None
+)
+"""Specification of a state: by keyword, as a State or an object with one (an Equilibrium, a Result), coordinates and
+rates by name, or positions at rest."""
+
+
+def given_state(eqs: Equations, given: Start, time: float, *, where: str) -> State:
+    """The specified state; a state without a time is evaluated at `time` [s]. None is the model's initial state.
+
+    Raises EvaluationError if a rod is beyond the limit of its law.
+    """
+    number("time", time)
+    state = _state(eqs, state_of(given), time, where)
+    refuse_outside_laws(eqs.model, eqs.binding, state.q)
+    return state
+
+
+def _state(eqs: Equations, given: Any, time: float, where: str) -> State:
+    if given is None or (isinstance(given, str) and given == INITIAL):
+        return eqs.initial_state(t=time)
+    if isinstance(given, State):
+        vector(f"q of {where}", given.q, len(eqs.coordinates))
+        vector(f"v of {where}", given.v, len(eqs.rates))
+        number(f"t of {where}", given.t)
+        of_type(f"given of {where}", given.given, SpecifiedValues, "omit it")
+        if given.contacts is not None:
+            of_type(f"contacts of {where}", given.contacts, Contacts, "give those of a result")
+        named = f"multipliers of {where}"
+        if given.multipliers is not None and real(named, given.multipliers).size:  # constraint forces may be unknown
+            vector(named, given.multipliers, len(eqs.constraint_names))
+        return _on_motions(eqs, given)
+    if isinstance(given, Mapping):
+        return eqs.state(given, t=time)
+    if isinstance(given, str):
+        known = f"known: {INITIAL}, and for motions and linearizations {EQUILIBRIUM}; or give values by name"
+        raise ArgumentError(f"unknown state '{given}' as {where}", known)
+    if not np.iterable(given):
+        raise ArgumentError(
+            f"{where} must be a State, an Equilibrium, a Result, positions q or values by name, not {describe(given)}",
+            f"write {where}=pliant.equilibrium(eqs)",
+        )
+    return _on_motions(eqs, State(vector(where, given, len(eqs.coordinates)).copy(), np.zeros(len(eqs.rates)), time))
+
+
+def _on_motions(eqs: Equations, state: State) -> State:
+    """A complete state with prescribed coordinates moved to their prescribed values; its own values of them are noted as
+    requested."""
+    asked = dict(state.given.asked)
+    for entry in prescribed_coordinates(eqs.model):
+        asked[eqs.coordinates[entry.q_at]] = float(state.q[entry.q_at])
+    return eqs.on_motions(replace(state, given=replace(state.given, asked=asked)))
+
+
+@dataclass(frozen=True)
+class AssembledState:
+    """A state that satisfies the constraints, and the changes that were necessary.
+
+    bound: the equations with an independent set of active constraint rows.
+    """
+
+    bound: Binding
+    q: np.ndarray
+    v: np.ndarray
+    messages: tuple[str, ...]
+    gap: float = 0.0
+    """Largest violation of the constraints before the projection [m or rad]; 0 if that needs no remark."""
+
+
+@on_one_blas_thread
+def assemble(
+    eqs: Equations, bound: Binding, t: float, q: np.ndarray, v: np.ndarray, given: SpecifiedValues | None = None
+) -> AssembledState:
+    """The nearest state that satisfies the constraints, and the equations without constraint rows that are redundant there.
+
+    Values that were `given` are kept if the loops can be closed by the others; those of the caller take precedence over those
+    of the model. Changed values are reported. Raises AssemblyError with the remaining distance if there is no such state.
+    """
+    given = given or SpecifiedValues()
+    refuse_extremes(eqs, q, v)
+    if not bound.m:
+        return AssembledState(bound, q, v, ())
+    bound = bound.with_rows(np.ones(bound.m, dtype=np.int32)).with_series(_held_positions(eqs.model, bound, t, q, v))
+    start = on_motions(eqs.model, bound, State(q, v, t, given=given))
+    values = np.abs(bound.constraint_values(t, start.q, start.v)[0])
+    if not np.all(np.isfinite(values)):
+        raise AssemblyError("the constraints have no finite values at the start; check its coordinates and lengths")
+    closing = LoopClosure(eqs, bound, t, start.q, given)
+    before = float(np.max(values)) if np.max(values / closing.size) > SILENT_BELOW else 0.0
+    new_q = closing.positions(start.q)
+    new_v = closing.rates(start.q, start.v, new_q)
+    # the rank may differ after the loop is closed
+    independent = with_independent_rows(bound, t, new_q, new_v)
+    sizes = coordinate_sizes(eqs, bound, new_q)
+    messages = changes(eqs, start, State(new_q, new_v, t), given, before, sizes)
+    messages += _switched_off(eqs, independent, t, new_q, new_v)
+    messages += opposite_frames(eqs, independent, new_q)
+    return AssembledState(independent, new_q, new_v, tuple(messages), before)
+
+
+def _switched_off(eqs: Equations, bound: Binding, t: float, q: np.ndarray, v: np.ndarray) -> list[str]:
+    """Remark on inactive constraint rows."""
+    off = bound.row_active == 0
+    if not np.any(off):
+        return []
+    holding = np.any(bound.constraint_jacobian(t, q, v), axis=1)
+    notes = []
+    for what, which, why in (
+        ("redundant constraints", off & holding, "others already imply them"),
+        ("ineffective constraints", off & ~holding, "no coordinate affects them"),
+    ):
+        if np.any(which):
+            names = ", ".join(eqs.constraint_names[i] for i in np.flatnonzero(which))
+            notes.append(f"{what} switched off: {names} ({why})")
+    return notes
+
+
+def refuse_extremes(eqs: Equations, q: np.ndarray, v: np.ndarray) -> None:
+    """Reject positions and rates so large that their squares overflow."""
+    for what, values in (("position", q), ("rate", v)):
+        # the sum of squares is cheap; if it overflows, find the value
+        with np.errstate(over="ignore"):
+            squares = float(values @ values)
+        if not squares <= LARGEST**2 and not np.abs(values).max(initial=0.0) <= LARGEST:  # nor NaN
+            _refuse(eqs, what, values)
+
+
+def _refuse(eqs: Equations, what: str, values: np.ndarray) -> None:
+    at = int(np.flatnonzero(~(np.abs(values) <= LARGEST))[0])
+    name = eqs.coordinates[at] if what == "position" else rate_name(eqs.rates[at])
+    raise ArgumentError(
+        f"the start of '{name}' is {values[at]:g}, too large to compute with",
+        "values are in SI units: metres, radians and seconds",
+    )
+
+
+def _held_positions(model: Model, bound: Binding, t: float, q: np.ndarray, v: np.ndarray) -> dict[int, TimeSeries]:
+    """Positions of prescribed rates and accelerations that nothing determines yet: a rate or an acceleration leaves its components
+    where they are."""
+    found = followed_positions(model, bound, t, q, v)
+    return {index: series for index, series in found.items() if bound.input_kind[index] != SERIES}
+
+
+def followed_positions(model: Model, bound: Binding, t: float, q: np.ndarray, v: np.ndarray) -> dict[int, TimeSeries]:
+    """Positions of prescribed rates and accelerations as the state (q, v) at time t [s] has them, by the index of their input."""
+    if not model.followed:
+        return {}
+    value, rate, _, _ = bound.constraints(t, q, v)
+    at, at_rate = bound.signals(t)[1], bound.signal_rates(t)[0]
+    return {
+        item.input: TimeSeries(
+            np.array([t]), np.array([[value[item.row] + at[item.position], rate[item.row] + at_rate[item.position]]])
+        )
+        for item in model.followed
+    }

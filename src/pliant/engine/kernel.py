@@ -1,0 +1,379 @@
+"""Kernels: one small CasADi function per kind of element and purpose, with its own exact derivatives.
+
+A kernel sees one instance: its coordinates or the poses and twists of its frames, its constants and signals. The
+assembled system calls kernels in a loop; nothing ever differentiates the assembled system. All inputs and outputs are
+dense and column-major.
+
+World twists are taken at the world's origin. A variation of a pose is a world-side increment `eta`; with
+`eta_dot`, `eta_ddot` its time derivatives along the motion,
+
+    d(twist)        = eta_dot + eta x twist
+    d(acceleration) = eta_ddot + eta_dot x twist + eta x acceleration
+
+and tangents of wrenches are given in convected form, `d(wrench) - eta x* wrench`, because wrench and frame then turn
+together and the recursion needs no further terms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property, partial
+from typing import Any
+
+import casadi as ca
+
+from pliant.parts.formula.base import AttachedVector, CoordinateForce, FrameConstraint, FrameForce, world_jacobian
+from pliant.parts.formula.relative import ENDS, RelativeForce
+from pliant.parts.formula.route import RouteForce
+from pliant.parts.geometry import se3, so3
+from pliant.parts.geometry.se3 import Pose
+from pliant.parts.motion.base import CoordinatePart, Motion, Vector
+
+
+@dataclass(frozen=True, eq=False)
+class Kernels:
+    """The functions of one type, in the order required by the compiled runtime; the first `lanes` of them evaluate several
+    instances at once.
+
+    They are created on first use, which is unnecessary if their compiled code is known.
+    """
+
+    name: str
+    purposes: tuple[str, ...]
+    make: Callable[[], tuple[ca.Function, ...]]
+    lanes: int = 0
+
+    @property
+    def on_lanes(self) -> tuple[ca.Function, ...]:
+        """The functions that evaluate several instances at once."""
+        return self.functions[: self.lanes]
+
+    @property
+    def single(self) -> tuple[ca.Function, ...]:
+        """The other functions."""
+        return self.functions[self.lanes :]
+
+    def is_on_lanes(self, name: str) -> bool:
+        """Whether the function of this name evaluates several instances at once."""
+        return name in self.function_names[: self.lanes]
+
+    @property
+    def function_names(self) -> tuple[str, ...]:
+        """Names of the functions, by which code is found."""
+        return tuple(f"{self.name}_{purpose}" if purpose else self.name for purpose in self.purposes)
+
+    @cached_property
+    def functions(self) -> tuple[ca.Function, ...]:
+        """The functions themselves."""
+        made = self.make()
+        assert tuple(f.name() for f in made) == self.function_names
+        return made
+
+    @classmethod
+    def of(cls, name: str, *functions: ca.Function, lanes: int = 0) -> Kernels:
+        """Kernels from existing functions, whose names begin with `name`."""
+        purposes = tuple(f.name().removeprefix(name).removeprefix("_") for f in functions)
+        return cls(name, purposes, lambda: functions, lanes)
+
+
+VALUE_TANGENT = ("value", "tangent")
+"""Functions that most types have."""
+
+
+def dense_function(name: str, inputs: Sequence[Any], outputs: Sequence[Any]) -> ca.Function:
+    """A kernel's function as the runtime calls it: dense outputs, common subexpressions shared."""
+    return ca.Function(name, list(inputs), [ca.densify(ca.SX(x)) for x in outputs], {"cse": True})
+
+
+def _zero_to_empty(size: int, name: str) -> Any:
+    return ca.SX.sym(name, size)
+
+
+@cache
+def motion_kernels(motion: Motion) -> Kernels:
+    """Kernels of a motion, in base axes.
+
+    kinematics  (q, v, constants) -> R, p, s, c: c = s_dot v, the acceleration due to the rates alone
+    tangent     (q, v, a, constants, wrench) -> vq, av, aq: eta_dot = vq dq + s dv, eta_ddot = aq dq + av dv + s da, both
+                for a base at rest; and d(s' wrench)/dq for a wrench fixed in the base
+    """
+    purposes = ("kinematics", "tangent")
+    return Kernels(f"motion_{motion.name}", purposes, partial(_motion_functions, motion), lanes=2)
+
+
+def _motion_functions(motion: Motion) -> tuple[ca.Function, ...]:
+    q, v, a = (_zero_to_empty(n, x) for n, x in ((motion.q_size, "q"), (motion.v_size, "v"), (motion.v_size, "a")))
+    theta, wrench = _zero_to_empty(motion.constants, "c"), ca.SX.sym("f", 6)
+    R, p = motion.pose(q, theta)
+    A = ca.DM.eye(motion.v_size) if motion.through is None else motion.through(theta)
+    z, z_dot, z_ddot = (q, v, a) if motion.through is None else (A @ q, A @ v, A @ a)
+    y = ca.SX(0, 1) if motion.functions is None else motion.functions.values(z, theta)
+    subspace, tangent, own = _differentiated_motion(motion, A.shape[0])
+    s, convection = subspace.call([z, y, z_dot, theta])
+    if motion.acceleration is not None:
+        convection = motion.acceleration(q, theta, v)
+    name = f"motion_{motion.name}"
+    tangents = [x @ A for x in tangent.call([z, y, z_dot, z_ddot, theta])]
+    block = A.T @ own.call([z, y, theta, wrench])[0] @ A
+    return (
+        dense_function(f"{name}_kinematics", [q, v, theta], [R, p, s @ A, convection]),
+        dense_function(f"{name}_tangent", [q, v, a, theta, wrench], [*tangents, block]),
+    )
+
+
+def _differentiated_motion(motion: Motion, size: int) -> tuple[ca.Function, ca.Function, ca.Function]:
+    """The kernels in terms of the coordinates in which the subspace is stated (`size` rates), and of functions of these."""
+    q = _zero_to_empty(motion.q_size if motion.through is None else size, "q")
+    v, a, theta, wrench = (ca.SX.sym(x, n) for x, n in (("v", size), ("a", size), ("c", motion.constants), ("f", 6)))
+    y = ca.SX.sym("y", 0 if motion.functions is None else motion.functions.size)
+    if motion.subspace is None:
+        s = ca.SX(motion.differentiated_subspace(q, theta))
+    else:
+        s = ca.SX(motion.subspace(q, theta, *(() if motion.functions is None else (y,))))
+    carrier = motion if motion.through is None else coordinate_carrier((Vector(size),))
+    N, gamma, gamma_a = carrier.rate_matrix(q), carrier.bracket(v), carrier.bracket(a)
+    moving, rate = ca.vertcat(q, y), N @ v
+    own = ca.jacobian(s.T @ wrench, q) @ N
+    if motion.functions is not None:
+        by_s, s_by_q = motion.functions.slopes(q, theta, y)
+        rate = ca.vertcat(rate, by_s @ (s_by_q @ v))
+        own += motion.functions.derivative(s.T @ wrench, q, theta, y)
+    if motion.own is not None:
+        own = motion.own(q, theta, wrench)
+    s_dot = _time_derivative(s, moving, rate)
+    s_ddot = _time_derivative(s_dot, moving, rate) + _time_derivative(s_dot, v, a)
+    vq = s_dot - s @ gamma
+    av = 2 * s_dot - s @ gamma
+    aq = s_ddot - 2 * s_dot @ gamma - s @ gamma_a + s @ gamma @ gamma
+    return (
+        ca.Function("subspace", [q, y, v, theta], [s, _time_derivative(s @ v, moving, rate)]),
+        ca.Function("tangent", [q, y, v, a, theta], [vq, av, aq]),
+        ca.Function("own", [q, y, theta, wrench], [own]),
+    )
+
+
+def has_constant_subspace(motion: Motion) -> bool:
+    """Whether the twist per unit rate is constant in the base, so that its derivatives can be skipped."""
+    if not motion.q_size:
+        return True
+    q = ca.SX.sym("q", motion.q_size)
+    theta = ca.SX.sym("c", motion.constants)
+    s = ca.SX(motion.twist_per_rate(q, theta))
+    return not ca.depends_on(s, q)
+
+
+def _time_derivative(expression: Any, x: Any, rate: Any) -> Any:
+    if x.numel() == 0 or expression.numel() == 0:
+        return ca.SX(expression.shape[0], expression.shape[1])
+    flat = ca.jtimes(ca.vec(expression), x, rate)
+    return ca.reshape(flat, expression.shape[0], expression.shape[1])
+
+
+@dataclass(frozen=True)
+class _Frames:
+    """Symbols for the poses, twists and accelerations of an interaction's frames."""
+
+    flat_pose: Any
+    poses: list[Pose]
+    flat_twist: Any
+    twists: list[Any]
+    flat_acceleration: Any
+    accelerations: list[Any]
+
+
+def _frames(count: int) -> _Frames:
+    pose = [ca.SX.sym(f"x{i}", 12) for i in range(count)]
+    twist = [ca.SX.sym(f"V{i}", 6) for i in range(count)]
+    acceleration = [ca.SX.sym(f"A{i}", 6) for i in range(count)]
+    poses = [(ca.reshape(x[0:9], 3, 3), x[9:12]) for x in pose]
+    return _Frames(ca.vertcat(*pose), poses, ca.vertcat(*twist), twist, ca.vertcat(*acceleration), acceleration)
+
+
+def _twist_cross(vectors: Sequence[Any]) -> Any:
+    """Block diagonal matrix X with `X eta = eta x vector` for each frame."""
+    blocks = []
+    for x in vectors:
+        v, w = so3.hat(x[0:3]), so3.hat(x[3:6])
+        blocks.append(-ca.vertcat(ca.horzcat(w, v), ca.horzcat(ca.SX(3, 3), w)))
+    return ca.diagcat(*blocks)
+
+
+def _wrench_cross(wrench: Any, count: int) -> Any:
+    """Block diagonal matrix X with `X eta = eta x* wrench` for each frame."""
+    blocks = []
+    for i in range(count):
+        f, n = so3.hat(wrench[6 * i : 6 * i + 3]), so3.hat(wrench[6 * i + 3 : 6 * i + 6])
+        blocks.append(-ca.vertcat(ca.horzcat(ca.SX(3, 3), f), ca.horzcat(f, n)))
+    return ca.diagcat(*blocks)
+
+
+@cache
+def frame_force_kernels(kind: FrameForce) -> Kernels:
+    """Kernels of a force between frames (k frames, s signals).
+
+    value    (poses, twists, constants, signals) -> wrenches 6k, (energy, dissipation, supply)
+    tangent  same inputs -> K 6k x 6k, C 6k x 6k, S 6k x s: convected d(wrench) = K eta + C eta_dot + S dsignal
+    """
+    return Kernels(f"force_{kind.name}", VALUE_TANGENT, partial(_frame_force_functions, kind))
+
+
+def _frame_force_functions(kind: FrameForce) -> tuple[ca.Function, ...]:
+    frames = _frames(kind.frames)
+    theta, signal = _zero_to_empty(kind.constants, "c"), _zero_to_empty(kind.signals, "s")
+    effect = kind.effect(frames.poses, frames.twists, theta, signal)
+    inputs = [frames.flat_pose, frames.flat_twist, theta, signal]
+    stated = kind.tangent or partial(_differentiated_tangent, kind)
+    K, C, S = stated(frames.poses, frames.twists, theta, signal)
+    scalars = ca.vertcat(effect.energy, effect.dissipation, effect.supply)
+    name = f"force_{kind.name}"
+    return (
+        dense_function(f"{name}_value", inputs, [effect.force, scalars]),
+        dense_function(f"{name}_tangent", inputs, [K, C, S]),
+    )
+
+
+def _differentiated_tangent(
+    kind: FrameForce, poses: Sequence[Pose], twists: Sequence[Any], theta: Any, signal: Any
+) -> tuple[Any, Any, Any]:
+    """K, C, S by differentiating the effect with respect to the entries of symbolic poses and twists."""
+    force = kind.effect(poses, twists, theta, signal).force
+    C = ca.jacobian(force, ca.vertcat(*twists))
+    K = world_jacobian(force, poses) + C @ _twist_cross(twists) - _wrench_cross(force, kind.frames)
+    return K, C, ca.jacobian(force, signal)
+
+
+@cache
+def constraint_kernels(kind: FrameConstraint) -> Kernels:
+    """Kernels of a constraint between frames (k frames, m components).
+
+    value    (poses, twists, constants) -> e m, G m x 6k, gamma m: de/dt = G twist, d2e/dt2 = G acceleration + gamma
+    tangent  (poses, twists, accelerations, constants, multipliers) -> K 6k x 6k (convected, of the wrench
+             G' multipliers), Eq and Ev m x 6k: d(d2e/dt2) = Eq eta + Ev eta_dot + G eta_ddot
+    """
+    return Kernels(f"constraint_{kind.name}", VALUE_TANGENT, partial(_constraint_functions, kind))
+
+
+def _constraint_functions(kind: FrameConstraint) -> tuple[ca.Function, ...]:
+    frames = _frames(kind.frames)
+    theta, multiplier = _zero_to_empty(kind.constants, "c"), ca.SX.sym("l", kind.size)
+    attached = kind.attached(frames.poses, theta)
+    vectors = [ca.SX.sym(f"z{i}", 3) for i in range(len(attached))]
+    z = ca.vertcat(*vectors)
+    rates = ca.vertcat(*[_vector_rates(x, v, kind.frames) for x, v in zip(attached, vectors, strict=True)])
+
+    def along(expression: Any) -> Any:
+        """Derivative with respect to the frames' increments."""
+        return ca.jacobian(expression, z) @ rates
+
+    e = kind.value(vectors, theta)
+    G = along(e)
+    V, A = frames.flat_twist, frames.flat_acceleration
+    gamma = along(G @ V) @ V
+    gamma_V = ca.jacobian(gamma, V)
+    Ev = gamma_V + G @ _twist_cross(frames.twists)
+    Eq = along(G @ A + gamma) + gamma_V @ _twist_cross(frames.twists) + G @ _twist_cross(frames.accelerations)
+    wrench = G.T @ multiplier
+    K = along(wrench) - _wrench_cross(wrench, kind.frames)
+    # differentiated with respect to the vectors, whose expressions in the poses are then substituted
+    value = ca.Function("value", [z, V, theta], [e, G, gamma], {"cse": True})
+    tangent = ca.Function("tangent", [z, V, A, theta, multiplier], [K, Eq, Ev], {"cse": True})
+    placed = ca.vertcat(*[x.vector for x in attached])
+    name = f"constraint_{kind.name}"
+    return (
+        dense_function(f"{name}_value", [frames.flat_pose, V, theta], value.call([placed, V, theta])),
+        dense_function(
+            f"{name}_tangent",
+            [frames.flat_pose, V, A, theta, multiplier],
+            tangent.call([placed, V, A, theta, multiplier]),
+        ),
+    )
+
+
+def _vector_rates(attached: AttachedVector, vector: Any, frames: int) -> Any:
+    """3 x 6k: derivative of an attached vector with respect to the frames' increments."""
+    blocks = [ca.SX(3, 6) for _ in range(frames)]
+    translation = ca.DM.eye(3) if attached.is_point else ca.SX(3, 3)
+    blocks[attached.frame] = ca.horzcat(translation, -so3.hat(vector))
+    return ca.horzcat(*blocks)
+
+
+@cache
+def coordinate_force_kernels(kind: CoordinateForce) -> Kernels:
+    """Kernels of a force on coordinates (k rates, s signals).
+
+    value    (q, v, constants, signals) -> force k, (energy, dissipation, supply)
+    tangent  same inputs -> d force/dq k x k, d force/dv k x k, d force/dsignal k x s
+    """
+    return Kernels(f"coordinate_{kind.name}", VALUE_TANGENT, partial(_coordinate_force_functions, kind))
+
+
+def _coordinate_force_functions(kind: CoordinateForce) -> tuple[ca.Function, ...]:
+    carrier = coordinate_carrier(kind.parts)
+    q, v = ca.SX.sym("q", carrier.q_size), ca.SX.sym("v", carrier.v_size)
+    theta, signal = _zero_to_empty(kind.constants, "c"), _zero_to_empty(kind.signals, "s")
+    effect = kind.effect(q, v, theta, signal)
+    inputs = [q, v, theta, signal]
+    dq = ca.jacobian(effect.force, q) @ carrier.rate_matrix(q)
+    tangent = [dq, ca.jacobian(effect.force, v), ca.jacobian(effect.force, signal)]
+    scalars = ca.vertcat(effect.energy, effect.dissipation, effect.supply)
+    name = f"coordinate_{kind.name}"
+    return (
+        dense_function(f"{name}_value", inputs, [effect.force, scalars]),
+        dense_function(f"{name}_tangent", inputs, tangent),
+    )
+
+
+@cache
+def route_kernels(kind: RouteForce) -> Kernels:
+    """Kernels of a routed line's law (s signals); its geometry belongs to the assembled system.
+
+    value    (length, rate, constants, signals, signal rates) -> tension, (energy, dissipation, supply)
+    tangent  same inputs -> d tension/d length, d tension/d rate, d tension/d signals 1 x s, d tension/d signal rates 1 x s
+    """
+    return Kernels(f"route_{kind.name}", VALUE_TANGENT, partial(_route_functions, kind))
+
+
+def _route_functions(kind: RouteForce) -> tuple[ca.Function, ...]:
+    length, rate = ca.SX.sym("l"), ca.SX.sym("r")
+    theta = _zero_to_empty(kind.constants, "c")
+    signal, signal_rate = _zero_to_empty(kind.signals, "s"), _zero_to_empty(kind.signals, "sd")
+    effect = kind.law(length, rate, theta, signal, signal_rate)
+    inputs = [length, rate, theta, signal, signal_rate]
+    tension = ca.SX(effect.force)
+    tangent = [ca.jacobian(tension, x) for x in (length, rate, signal, signal_rate)]
+    scalars = ca.vertcat(effect.energy, effect.dissipation, effect.supply)
+    name = f"route_{kind.name}"
+    return (
+        dense_function(f"{name}_value", inputs, [tension, scalars]),
+        dense_function(f"{name}_tangent", inputs, tangent),
+    )
+
+
+def coordinate_carrier(parts: tuple[CoordinatePart, ...]) -> Motion:
+    """A motion that only provides coordinates, for its rate matrix and sizes."""
+    return Motion("carrier", parts, 0, lambda q, c: se3.identity())
+
+
+@cache
+def relative_force_kernels(kind: RelativeForce) -> Kernels:
+    """Kernels of a force between two frames by their relative motion, in the first end's axes at its origin (s signals).
+
+    value    (pose of the second end, relative twist, constants after the placements, signals)
+             -> wrench 6 on the second end, (energy, dissipation, supply)
+    tangent  same inputs -> wrench 6, K 6 x 6, C 6 x 6, S 6 x s: by relative increment, relative twist and signal
+    """
+    return Kernels(f"relative_{kind.name}", VALUE_TANGENT, partial(_relative_force_functions, kind), lanes=2)
+
+
+def _relative_force_functions(kind: RelativeForce) -> tuple[ca.Function, ...]:
+    x, twist = ca.SX.sym("x", 12), ca.SX.sym("V", 6)
+    own, signal = _zero_to_empty(kind.constants - ENDS.size * kind.placed, "c"), _zero_to_empty(kind.signals, "s")
+    pose = ca.reshape(x[0:9], 3, 3), x[9:12]
+    inputs = [x, twist, own, signal]
+    wrench, *powers = kind.answer(pose, twist, own, signal)
+    name = f"relative_{kind.name}"
+    return (
+        dense_function(f"{name}_value", inputs, [wrench, ca.vertcat(*powers)]),
+        dense_function(f"{name}_tangent", inputs, kind.slopes(pose, twist, own, signal)),
+    )

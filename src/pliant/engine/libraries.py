@@ -1,0 +1,548 @@
+"""Code of the runtime and of kernels, loaded: from the cache, from the package, from the compiler or from CasADi.
+
+The runtime ships compiled, for several levels of the instruction set. A kernel's code comes from the user's cache, else prebuilt
+from the package, else from the compiler; until it is available, CasADi's virtual machine evaluates the kernel inside the same
+runtime, with the same results bit for bit. The compiler runs in the background, so that no call has to wait for it, and `refresh`
+activates its code. The environment variable PLIANT_COMPILE selects: `background` (this behaviour), `wait` (compile before the
+first evaluation), `quick` (likewise, without optimization: for many small robots, as in tests) or `never`.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import ctypes
+import importlib.machinery
+import importlib.util
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import casadi as ca
+
+from pliant.engine import compiling, ctypes_calls
+from pliant.engine.cache_folder import PRIVATE, cache_folder, trusted_cache, writable_cache
+from pliant.engine.compiling import (
+    BINARY_FOLDER,
+    QUICK_FLAGS,
+    CompileError,
+    NoCompiler,
+    Source,
+    extension_headers,
+    extension_source,
+    find_compiler,
+    is_sound,
+    levels,
+    note_refusal,
+    processor_source,
+    refusal,
+    runtime_source,
+)
+from pliant.engine.kernel import Kernels
+from pliant.engine.kernel_sources import KernelNote, kernel_library_source, made_note, read_note, write_note
+from pliant.engine.layout import KernelStruct, header
+
+MODES = ("background", "wait", "quick", "never")
+PREBUILT_KERNELS = BINARY_FOLDER / "kernels"
+LOOK_AGAIN = 0.25
+"""Seconds between checks for compiled code."""
+
+RESERVED = 8192
+"""Capacity of CasADi's list of loaded functions, up to which it is not moved; see `_VirtualMachine`."""
+
+
+def compile_mode() -> str:
+    """The value of the environment variable PLIANT_COMPILE: one of `MODES`."""
+    mode = os.environ.get("PLIANT_COMPILE") or MODES[0]
+    if mode not in MODES:
+        possible = f"{', '.join(MODES[:-1])} or {MODES[-1]}"
+        raise ValueError(f"the environment variable PLIANT_COMPILE is '{mode}'; it can be {possible}")
+    return mode
+
+
+# -- libraries compiled in the foreground --------------------------------------------------------------------------------
+
+
+def build_library(name: str, sources: Mapping[str, str], main: Sequence[str], flags: Sequence[str]) -> Path:
+    """Path of a shared library compiled from the `main` files among `sources`, unless it is in the cache."""
+    return _build(Source(name, dict(sources), list(main), list(flags), levels()[0]))
+
+
+def build_fast_library(name: str, sources: Mapping[str, str], main: Sequence[str], flags: Sequence[str]) -> Path:
+    """The same for this processor's level of the instruction set, with fused operations."""
+    return _build(Source(name, dict(sources), list(main), list(flags), processor_level(), fused=True))
+
+
+def _build(source: Source) -> Path:
+    file_name = source.file_name()
+    for folder in trusted_cache():  # also a read-only one
+        if is_sound(folder / file_name, private=True):
+            return folder / file_name
+    compiler = find_compiler()
+    if compiler is None:
+        raise NoCompiler("no C compiler found (tried $CC, cc, gcc, clang and the package ziglang)")
+    folder = writable_cache(cache_folder())
+    try:
+        compiling.build(compiler, source, folder / file_name)
+    except OSError as reason:
+        raise CompileError(
+            f"cannot compile {source.name} in {folder}: {reason.strerror or reason}. Free some space, or set PLIANT_CACHE to "
+            "another folder."
+        ) from None
+    return folder / file_name
+
+
+# -- the runtime ------------------------------------------------------------------------------------------------------------
+
+
+@cache
+def processor_level() -> str:
+    """The highest level of the instruction set that this processor supports; "" if there is only one."""
+    if len(levels()) == 1:
+        return levels()[0]
+    try:
+        source = processor_source()
+        shipped = BINARY_FOLDER / source.file_name()
+        return compiling.ask_level(shipped if is_sound(shipped) else _build(source))
+    except (OSError, NoCompiler, CompileError):
+        return levels()[0]
+
+
+@cache
+def runtime_library() -> ctypes.CDLL:
+    """The compiled runtime: the best of the package's variants, else compiled from the sources into the cache.
+
+    Raises NoCompiler when the package has none for its sources and there is no compiler.
+    """
+    possible = levels()[: levels().index(processor_level()) + 1]
+    for level in reversed(possible):
+        shipped = BINARY_FOLDER / runtime_source(header(), level).file_name()
+        if is_sound(shipped) and (library := _load(shipped)):
+            return library
+    try:
+        return ctypes.CDLL(str(_build(runtime_source(header(), possible[-1]))))
+    except NoCompiler:
+        raise NoCompiler(
+            f"this installation has no compiled runtime in {BINARY_FOLDER} and there is no C compiler to make it. Install "
+            "Pliant with pip, or install a compiler: pip install 'pliant[compiler]'"
+        ) from None
+
+
+def _load(library: Path) -> ctypes.CDLL | None:
+    try:
+        return ctypes.CDLL(str(library))
+    except OSError:
+        return None  # for another system, or with missing libraries
+
+
+# -- calls of the runtime -----------------------------------------------------------------------------------------------------
+
+
+@cache
+def extension_module() -> Any:
+    """The module that calls evaluations: compiled (`extension.c`), or `ctypes_calls` if it is neither available nor can be
+    compiled."""
+    headers = extension_headers()
+    numpy = "numpy1" if "numpy1" in headers else "numpy2"
+    shipped = BINARY_FOLDER / extension_source(header(), "numpy2", {}).file_name()
+    if is_sound(shipped) and (module := _import(shipped)):
+        return module
+    if len(headers) < 2:
+        return ctypes_calls
+    source = extension_source(header(), numpy, headers)
+    if path := _built_extension(source):
+        return _import(path) or ctypes_calls
+    return ctypes_calls
+
+
+def _built_extension(source: Source) -> Path | None:
+    """The extension module in the cache; None if it cannot be compiled."""
+    paths = [folder / source.file_name() for folder in trusted_cache()]
+    there = any(is_sound(path, private=True) for path in paths)
+    if not there and (compile_mode() == "never" or any(map(refusal, paths))):
+        return None
+    try:
+        return _build(source)
+    except CompileError as refused:
+        for path in paths:
+            note_refusal(path, refused)
+    except (NoCompiler, OSError):
+        pass
+    return None
+
+
+def _import(path: Path) -> Any:
+    loader = importlib.machinery.ExtensionFileLoader("_pliant_calls", str(path))
+    try:
+        spec = importlib.util.spec_from_file_location("_pliant_calls", path, loader=loader)
+        assert spec is not None
+        module = importlib.util.module_from_spec(spec)
+        loader.exec_module(module)
+    except (ImportError, RuntimeError):
+        return None  # for another system, or another NumPy
+    return module
+
+
+# -- kernels ----------------------------------------------------------------------------------------------------------------
+
+
+class _VirtualMachine:
+    """CasADi's interpreter through its C interface; functions are identified by number, each loaded once.
+
+    Evaluations may run in several threads: an SX function has no state, and all its numbers are in the caller's work array.
+    Functions may be loaded at the same time, because memory for CasADi's list of functions is reserved at first, so that it never
+    moves.
+    """
+
+    def __init__(self) -> None:
+        self._library = self._find()
+        self._lock = threading.Lock()
+        runtime = runtime_library()
+        runtime.pl_use_virtual_machine.argtypes = [ctypes.c_void_p]
+        runtime.pl_use_virtual_machine(function_address(self._library.casadi_c_eval_id))
+        self.address = function_address(runtime.pl_virtual_machine)
+        x = ca.SX.sym("x")
+        self.load([ca.Function("room", [x], [x])] * RESERVED)
+        self._library.casadi_c_pop()
+
+    @staticmethod
+    def _find() -> ctypes.CDLL:
+        """The library loaded by the casadi package."""
+        extension = Path(str(sys.modules["casadi._casadi"].__file__))
+        others = (
+            p for end in ("so", "so.*", "*.dylib", "dll") for p in sorted(extension.parent.glob(f"*casadi.{end}"))
+        )
+        for path in (extension, *others):
+            library = _load(path)
+            if library is not None and hasattr(library, "casadi_c_eval_id"):
+                return library
+        raise RuntimeError(f"the library of casadi in {extension.parent} lacks its C interface; reinstall casadi")
+
+    def load(self, functions: Sequence[ca.Function]) -> list[int]:
+        """Numbers by which the functions can be evaluated from now on."""
+        serializer = ca.StringSerializer()
+        serializer.pack(list(functions))
+        with _temporary_file(serializer.encode().encode("latin-1")) as path, self._lock:
+            first = int(self._library.casadi_c_n_loaded())
+            if self._library.casadi_c_push_file(os.fsencode(path)):
+                raise RuntimeError(f"casadi cannot load {functions[0].name()} into its virtual machine")
+            return list(range(first, first + len(functions)))
+
+
+@contextlib.contextmanager
+def _temporary_file(content: bytes) -> Iterator[str]:
+    """The path of a file with this content, which is removed afterwards; raises CompileError if it cannot be written."""
+    path = ""
+    try:
+        handle, path = tempfile.mkstemp(prefix="pliant-", suffix=".casadi")
+        with open(handle, "wb") as file:
+            file.write(content)
+        yield path
+    except OSError as reason:
+        place = os.path.dirname(path) or "any of the usual folders"
+        raise CompileError(
+            f"cannot write a temporary file in {place}: {reason.strerror}. Free some space, or set TMPDIR to another folder."
+        ) from None
+    finally:
+        if path:
+            os.unlink(path)
+
+
+_virtual_machine = cache(_VirtualMachine)
+
+
+def virtual_kernel(function: ca.Function) -> KernelStruct:
+    """A CasADi function (SX) as a kernel evaluated by its virtual machine, in any number of threads."""
+    runtime_library()
+    with _registry_lock:
+        machine = _virtual_machine()
+        return KernelStruct(machine.address, machine.load([function])[0], None)
+
+
+def function_address(function: Any) -> int:
+    """The address of a library's function."""
+    address = ctypes.cast(function, ctypes.c_void_p).value
+    assert address is not None
+    return address
+
+
+class _Library:
+    """Code of one type's kernels in this process, shared by all robots that use them.
+
+    `source`: the source of its compilation; not needed if the code was found by its note.
+    """
+
+    def __init__(self, kernels: Kernels, note: KernelNote, file_name: str, source: Source | None) -> None:
+        self.kernels, self.note, self.file_name, self.source = kernels, note, file_name, source
+        self.native: dict[str, int] | None = None
+        """Addresses of compiled functions by name."""
+        self._numbers: dict[str, int] | None = None
+        self._is_noted = False
+
+    def look(self, folders: Iterable[Path]) -> bool:
+        """Load compiled code if one of the folders has it."""
+        for folder in folders:
+            path = folder / self.file_name
+            is_shipped = folder == PREBUILT_KERNELS
+            if (
+                path.with_suffix(".sum").exists()
+                and is_sound(path, private=not is_shipped)
+                and (library := _load(path))
+            ):
+                names = self.kernels.function_names
+                self.native = {name: function_address(getattr(library, name)) for name in names}
+                return True
+        return False
+
+    def keep_note(self) -> None:
+        """Store the note of generated kernels, so that their code is found without generating it again."""
+        if self.source is not None and not self._is_noted:
+            for folder in trusted_cache():
+                write_note(self.kernels, self.note, folder)
+            self._is_noted = True
+
+    def entry(self, name: str) -> tuple[int | None, int, int | None]:
+        """Address of the code, the number to pass to it, and the address of code for several instances at once."""
+        if self.native is not None:
+            return (None, 0, self.native[name]) if self.kernels.is_on_lanes(name) else (self.native[name], 0, None)
+        if self._numbers is None:
+            numbers = _virtual_machine().load(self.kernels.functions)
+            self._numbers = dict(zip(self.kernels.function_names, numbers, strict=True))
+        return _virtual_machine().address, self._numbers[name], None
+
+
+class KernelCode:
+    """Code of a robot's kernels: compiled if available, else evaluated by CasADi's virtual machine until it is.
+
+    `compile_seconds`: time spent waiting for the compiler. `source_size`: of its C code [bytes]. `work_sizes`: counts of the
+    runtime's tables that evaluations need. Safe to use from several threads.
+    """
+
+    def __init__(self, libraries: Sequence[_Library], compile_seconds: float) -> None:
+        self.compile_seconds = compile_seconds
+        notes = [library.note for library in libraries]
+        self.source_size = sum(note.size for note in notes)
+        self.work_sizes = {
+            "kernel_w": max((note.work for note in notes), default=0),
+            "kernel_iw": max((note.integer_work for note in notes), default=0),
+        }
+        self._home = {name: library for library in libraries for name in library.kernels.function_names}
+        self._pending = [library for library in libraries if library.native is None]
+        self._lock = threading.Lock()
+        self._look_at = 0.0
+        self._watchers: list[Callable[[str, int], None]] = []
+
+    @property
+    def is_native(self) -> bool:
+        """Whether all kernels are compiled code."""
+        return not self._pending
+
+    def entry(self, name: str) -> tuple[int | None, int, int | None]:
+        """Address of a function's code, the number to call it with (ignored by compiled code), and the address of code that
+        evaluates several instances at once, if there is any: such functions are compiled in this form only."""
+        with _registry_lock:
+            return self._home[name].entry(name)
+
+    def slots(self, names: Sequence[str]) -> ctypes.Array[KernelStruct]:
+        """An array of kernels (`pl_kernel`) of these functions, updated by `refresh`. Its length is at least one."""
+        row = (KernelStruct * max(1, len(names)))(*(KernelStruct(*self.entry(name)) for name in names))
+
+        def write(name: str, address: int) -> None:
+            field = "lanes" if self._home[name].kernels.is_on_lanes(name) else "call"
+            for slot, own in zip(row, names, strict=False):
+                if own == name:
+                    setattr(slot, field, address)
+
+        self.watch(write)
+        return row
+
+    def watch(self, write: Callable[[str, int], None]) -> None:
+        """Register `write(name, address)`, called for every function whose compiled code becomes available; its number is
+        unchanged.
+
+        The address must be replaced in a single write: other threads may be evaluating.
+        """
+        with self._lock:
+            self._watchers.append(write)
+            for name, library in self._home.items():
+                if library.native is not None:
+                    write(name, library.native[name])  # it may have become available since its address was requested
+
+    def refresh(self) -> bool:
+        """Activate compiled code that has become available; True if all code is compiled. Cheap: it checks a few times per
+        second."""
+        if not self._pending:
+            return True
+        now = time.monotonic()
+        if now < self._look_at or not self._lock.acquire(blocking=False):
+            return False
+        try:
+            self._look_at = now + LOOK_AGAIN
+            waiting = []
+            for library in self._pending:
+                with _registry_lock:
+                    native = library.native is not None or library.look(_folders())
+                if not native:
+                    waiting.append(library)
+                    continue
+                for name, address in (library.native or {}).items():
+                    for write in self._watchers:
+                        write(name, address)
+            self._pending = waiting
+            _reap()
+            return not waiting
+        finally:
+            self._lock.release()
+
+
+_registry: dict[str, _Library] = {}
+_registry_lock = threading.RLock()
+_jobs: list[tuple[subprocess.Popen[bytes], list[Path]]] = []
+_asked_for: set[Path] = set()
+"""Libraries by file name; jobs of this process and their libraries; all requested libraries."""
+
+
+def _folders() -> list[Path]:
+    """Folders of compiled kernels, in the order of the search."""
+    own = [writable_cache(cache_folder())] if _asked_for else []
+    return list(dict.fromkeys([*trusted_cache(), *own, PREBUILT_KERNELS]))
+
+
+def load_kernels(kernels: Sequence[Kernels]) -> KernelCode:
+    """Code of all kernels: compiled if available, else evaluated by CasADi's virtual machine while the compiler runs in the
+    background.
+
+    With PLIANT_COMPILE=wait or quick all code is compiled before this returns, if there is a compiler. Raises CompileError if the
+    compiler rejects the code or cannot write it.
+    """
+    mode = compile_mode()
+    runtime_library()
+    if mode in ("wait", "quick"):
+        libraries, waited = _wait_for(kernels, quick=mode == "quick")
+    else:
+        with _registry_lock:
+            libraries, waited = [_library(k, quick=False) for k in kernels], 0.0
+        missing = [library for library in libraries if library.native is None]
+        if missing and mode != "never" and (compiler := find_compiler()):
+            _start(compiler, missing)
+    if mode != "never":
+        for library in libraries:
+            library.keep_note()
+    return KernelCode(libraries, waited)
+
+
+def _wait_for(kernels: Sequence[Kernels], *, quick: bool) -> tuple[list[_Library], float]:
+    """Libraries of kernels, compiled if there is a compiler, which starts while kernels are generated; and the elapsed time [s]."""
+    libraries: list[_Library] = []
+    jobs: dict[_Library, Future[Path]] = {}
+    start = time.perf_counter()
+    with ThreadPoolExecutor(compiling.AT_ONCE) as pool:
+        for one in kernels:
+            with _registry_lock:
+                library = _library(one, quick=quick)
+            libraries.append(library)
+            if library.native is None and library.source is not None and find_compiler():
+                jobs[library] = pool.submit(_build, library.source)
+        folders = [job.result().parent for job in jobs.values()]
+    with _registry_lock:
+        for library in jobs:
+            library.look(folders)
+    return libraries, time.perf_counter() - start if jobs else 0.0
+
+
+def _library(kernels: Kernels, *, quick: bool) -> _Library:
+    """The library of one type's kernels, loaded if its code is available; `quick`: to be compiled without optimization, unless an
+    optimized one is available."""
+    level = processor_level()
+    if (note := read_note(kernels, _folders())) and (library := _compiled(kernels, note, level, None, quick=quick)):
+        return library
+    source = kernel_library_source(kernels, level)
+    note = made_note(kernels, source)
+    if library := _compiled(kernels, note, level, source, quick=quick):
+        return library
+    source = replace(source, flags=QUICK_FLAGS) if quick else source
+    name = source.file_name()
+    return _registry.get(name) or _registry.setdefault(name, _Library(kernels, note, name, source))
+
+
+def _compiled(kernels: Kernels, note: KernelNote, level: str, source: Source | None, *, quick: bool) -> _Library | None:
+    """The library of a note, if its compiled code is available."""
+    for flags in (note.flags, QUICK_FLAGS) if quick else (note.flags,):
+        name = note.file_name(level, flags)
+        library = _registry.get(name) or _Library(kernels, note, name, source)
+        if library.native is not None or library.look(_folders()):
+            return _registry.setdefault(name, library)
+    return None
+
+
+def _start(compiler: list[str], missing: Sequence[_Library]) -> None:
+    """Compile kernels in the background, unless this was requested before or rejected."""
+    folder = writable_cache(cache_folder())
+    sources = []
+    with _registry_lock:
+        for library in missing:
+            path = folder / library.file_name
+            if path in _asked_for:
+                continue
+            _asked_for.add(path)
+            if said := refusal(path):
+                _say_refused(said)
+            elif library.source is not None:
+                sources.append(library.source)
+    if not sources:
+        return
+    try:
+        job = compiling.start_job(compiler, sources, folder)
+    except OSError as reason:
+        _say_unwritten(folder, reason.strerror or str(reason))
+        return
+    if job is not None:
+        if folder.name.startswith(PRIVATE):
+            atexit.register(_end_job, job)  # before the folder is removed
+        with _registry_lock:
+            _jobs.append((job, [folder / source.file_name() for source in sources]))
+
+
+def _end_job(job: subprocess.Popen[bytes]) -> None:
+    """Terminate a job whose result will not be used."""
+    if job.poll() is None:
+        job.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            job.wait(timeout=5)
+
+
+def _reap() -> None:
+    """Remove completed jobs, and report code that the compiler rejected."""
+    with _registry_lock:
+        ended = [job for job in _jobs if job[0].poll() is not None]
+        for job in ended:
+            _jobs.remove(job)
+    for process, libraries in ended:
+        if process.returncode > 0:
+            _say_unwritten(libraries[0].parent, os.strerror(process.returncode))
+        for said in filter(None, map(refusal, libraries)):
+            _say_refused(said)
+
+
+@cache
+def _say_unwritten(folder: Path, why: str) -> None:
+    warnings.warn(
+        f"cannot compile in {folder}: {why}; kernels run in CasADi's virtual machine, which is slower. "
+        "Free some space, or set PLIANT_CACHE to another folder.",
+        stacklevel=2,
+    )
+
+
+@cache
+def _say_refused(said: str) -> None:
+    warnings.warn(f"{said}\nThese kernels run in CasADi's virtual machine: the same results, but slower.", stacklevel=2)

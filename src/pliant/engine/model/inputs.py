@@ -1,0 +1,148 @@
+"""Input definitions of the language as expressions of time or piecewise polynomials."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+
+from pliant.engine.model.round_off import signal_weights
+from pliant.engine.model.signals import SignalTable, switch_states, switch_times
+from pliant.engine.model.time_series import TimeSeries, interpolated
+from pliant.language.arguments import ArgumentError
+from pliant.language.environment import Environment, to_node
+from pliant.language.scalar import Scalar
+from pliant.language.source import FileProblem
+from pliant.parts.input.inputs import PiecewiseInput, RampInput, SeriesInput, SineInput, StepInput
+
+HELD, EXPRESSION, SERIES = 0, 1, 2
+"""Types of inputs in the tables of the runtime."""
+
+
+@dataclass(frozen=True)
+class InputPlan:
+    """Computation of signals from inputs.
+
+    Attributes:
+        kinds: per input 0 constant, 1 expression of time, 2 series.
+        series: per input the index of its series, or -1.
+        table: the series.
+        inputs: `(t, parameters) -> u, du/dt, d2u/dt2`, or None when no input is an expression.
+        signals: `(t, u, du, d2u, parameters) -> s, ds/dt, d2s/dt2`, or None without signals.
+        values: `(t, u, parameters) -> s`, or None.
+        round_off: round-off of inputs and signals (`model.round_off.signal_weights`), or None where they cannot cancel.
+        parameter_count: numbers in `parameters`.
+    """
+
+    kinds: tuple[int, ...] = ()
+    series: tuple[int, ...] = ()
+    table: tuple[TimeSeries, ...] = ()
+    inputs: ca.Function | None = None
+    signals: ca.Function | None = None
+    values: ca.Function | None = None
+    round_off: ca.Function | None = None
+    parameter_count: int = 0
+
+
+@dataclass(frozen=True)
+class TimeInput:
+    """One input: an expression of t with its switch times, or a series."""
+
+    expression: Any = None
+    switches: tuple[Any, ...] = ()
+    states: tuple[Any, ...] = ()
+    series: TimeSeries | None = None
+
+
+def plan_inputs(
+    definitions: Mapping[str, Any], environment: Environment, signals: SignalTable, parameters: Any
+) -> tuple[InputPlan, list[Any], list[Any]]:
+    """How each input parameter varies, all times (expressions of parameters) at which something may jump, and integers (expressions
+    of parameters and time) that change where something else may."""
+    t = signals.t
+    kinds: list[int] = []
+    series_index: list[int] = []
+    table: list[TimeSeries] = []
+    expressions: list[Any] = []
+    switches, states = list(signals.switch_times), list(signals.switch_states)
+    for name in signals.inputs:
+        if name not in definitions:
+            kinds.append(HELD)
+            series_index.append(-1)
+            expressions.append(ca.SX(0))
+            continue
+        found = _time_input(definitions[name], environment, set(signals.inputs), t)
+        switches.extend(found.switches)
+        states.extend(found.states)
+        if found.series is not None:
+            kinds.append(SERIES)
+            series_index.append(len(table))
+            table.append(found.series)
+            expressions.append(ca.SX(0))
+        else:
+            kinds.append(EXPRESSION)
+            series_index.append(-1)
+            expressions.append(ca.SX(found.expression))
+    function = given = None
+    if EXPRESSION in kinds:
+        u = ca.vertcat(*expressions)
+        given = ca.Function("given", [t, parameters], [ca.densify(u)])
+        rate = ca.jtimes(u, t, ca.SX(1))
+        acceleration = ca.jtimes(rate, t, ca.SX(1))
+        outputs = [ca.densify(x) for x in (u, rate, acceleration)]
+        function = ca.Function("inputs", [t, parameters], outputs)
+    of_signals = signals.function()
+    values = None if of_signals is None else signals.values()
+    round_off = None if values is None else signal_weights(values, given, parameters.numel())
+    plan = InputPlan(
+        tuple(kinds), tuple(series_index), tuple(table), function, of_signals, values, round_off, parameters.numel()
+    )
+    return plan, switches, states
+
+
+def _time_input(definition: Any, environment: Environment, inputs: set[str], t: Any) -> TimeInput:
+    value = environment.value
+    if isinstance(definition, StepInput):
+        step = definition.step
+        at = value(step.at)
+        return TimeInput(ca.if_else(t >= at, value(step.after), value(step.before)), (at,))
+    if isinstance(definition, RampInput):
+        ramp = definition.ramp
+        start, end, before, after = (value(x) for x in (ramp.start, ramp.end, ramp.before, ramp.after))
+        slope = before + (after - before) * (t - start) / (end - start)
+        return TimeInput(ca.if_else(t < start, before, ca.if_else(t > end, after, slope)), (start, end))
+    if isinstance(definition, SineInput):
+        sine = definition.sine
+        phase = 2 * ca.pi * value(sine.frequency) * t + value(sine.phase)
+        return TimeInput(value(sine.offset) + value(sine.amplitude) * ca.sin(phase))
+    if isinstance(definition, PiecewiseInput):
+        pieces = definition.piecewise
+        expression: Any = environment.signal(pieces[-1].value, t)
+        nodes = [to_node(piece.value) for piece in pieces]
+        switches = [x for node in nodes for x in switch_times(node, environment.values, inputs)]
+        states = [x for node in nodes for x in switch_states(node, environment.values, inputs, t)]
+        for piece in reversed(pieces[:-1]):
+            until = value(piece.until)  # type: ignore[arg-type]
+            expression = ca.if_else(t < until, environment.signal(piece.value, t), expression)
+            switches.append(until)
+        return TimeInput(expression, tuple(switches), tuple(states))
+    if isinstance(definition, SeriesInput):
+        return TimeInput(series=recorded(definition, environment.value))
+    node = to_node(definition)
+    return TimeInput(
+        environment.signal(definition, t),
+        tuple(switch_times(node, environment.values, inputs)),
+        tuple(switch_states(node, environment.values, inputs, t)),
+    )
+
+
+def recorded(given: SeriesInput, value: Callable[[Scalar], float]) -> TimeSeries:
+    """A recorded series as a piecewise polynomial in SI units; raises FileProblem."""
+    factor = float(value(given.series.scale))
+    try:
+        return interpolated(given.samples.times, factor * given.samples.values, given.series.interpolation)
+    except ArgumentError as reason:
+        where = f"in {given.series.file}, " if given.series.file else ""
+        raise FileProblem(f"{where}{reason.message}", reason.hint) from None

@@ -1,0 +1,409 @@
+"""The compiled structure of a robot: its system, and the names of everything in it."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
+
+import casadi as ca
+import numpy as np
+
+from pliant.engine.model.build import Build
+from pliant.engine.model.entries import ArcEntry, CarriedNode, CoordinateEntry, Requirement, RodStation, TurnLimit
+from pliant.engine.model.inputs import InputPlan, plan_inputs
+from pliant.engine.model.joints import add_joint, tie_coordinates
+from pliant.engine.model.signals import PrescribedPosition
+from pliant.engine.model.switching import located
+from pliant.engine.model.system import PartContributions, System
+from pliant.language.arguments import ArgumentError, mapping, number
+from pliant.language.base import FromFiles
+from pliant.language.collection import collections
+from pliant.language.environment import Environment
+from pliant.language.garbage_collection import no_collection
+from pliant.language.message_text import suggestion
+from pliant.language.syntax import ExpressionError
+from pliant.language.traversal import leaves
+from pliant.parts.constraint.frames import ROWS
+
+if TYPE_CHECKING:
+    from pliant.parts.rod.stations import StrainSample
+    from pliant.robot.robot import RobotSpec
+
+SI_HINT = "a value in SI units, without a unit"
+"""How values are given in Python."""
+
+
+@dataclass(frozen=True)
+class FrameEntry:
+    """A named frame: its node, and the index of its placement (12 numbers) in the constants."""
+
+    node: int
+    constants: int
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A compiled robot. It is pickled as its spec, and compiled again when unpickled.
+
+    Attributes:
+        spec: the flat robot, as it was written.
+        compiled: the robot that was compiled: `spec` with derived values filled in.
+        system: the mechanical system.
+        plan: computation of signals from inputs.
+        coordinates: named coordinates in the order of q.
+        frames: named frames.
+        environment: evaluates the model's values.
+        initial: `parameters -> (q, v)` at the start.
+        switches: `parameters -> times` at which inputs or signals may jump [s].
+        states: `(t, parameters) -> integers` that change where inputs or signals may jump otherwise.
+        link_forces, load_forces, coordinate_forces: index of the force of each link, load and coordinate.
+        routes: index of the line of each tendon.
+        contact_shapes: indices of the shapes of all parts that can touch.
+        arcs: of rods made of circular arcs, each arc in turn.
+        constraint_rows: first row of each constraint.
+        followed: positions that result from prescribed rates and accelerations of constraints.
+        structural: parameters that determine the number of parts; another value requires another model.
+        turn_limits: limits of the rotation between sections of rods.
+        carried: nodes with their own poses that are initially carried by others, carriers first.
+        requirements: conditions on the parameters, and `required`: `parameters -> amounts`, nonnegative if they
+            hold; None if there are none.
+        stated: coordinates, and rates as `d(NAME)/dt`, whose values at the start the model gives.
+        rod_stations: stations along each rod, in order.
+        rod_elements: number of elements of rods with more elements than requested, by rod.
+        strain_samples: samples of strains and section forces of each rod, in order.
+        prepared: data that each output stores.
+        tracked: contributions to the system of the parts whose energy outputs require.
+        notes: remarks for the user.
+    """
+
+    spec: RobotSpec
+    compiled: RobotSpec
+    system: System
+    plan: InputPlan
+    coordinates: tuple[CoordinateEntry, ...]
+    frames: Mapping[str, FrameEntry]
+    environment: Environment
+    initial: ca.Function
+    switches: ca.Function
+    states: ca.Function
+    link_forces: Mapping[str, int]
+    load_forces: Mapping[str, int]
+    routes: Mapping[str, int]
+    contact_shapes: Mapping[str, Sequence[int]]
+    arcs: Mapping[str, Sequence[ArcEntry]]
+    coordinate_forces: Mapping[str, int]
+    constraint_rows: Mapping[str, int]
+    followed: tuple[PrescribedPosition, ...]
+    structural: frozenset[str] = frozenset()
+    turn_limits: tuple[TurnLimit, ...] = ()
+    carried: tuple[CarriedNode, ...] = ()
+    stated: frozenset[str] = frozenset()
+    rod_stations: Mapping[str, tuple[RodStation, ...]] = field(default_factory=dict)
+    requirements: tuple[Requirement, ...] = ()
+    required: ca.Function | None = None
+    rod_elements: Mapping[str, int] = field(default_factory=dict)
+    strain_samples: Mapping[str, tuple[StrainSample, ...]] = field(default_factory=dict)
+    prepared: Mapping[str, Any] = field(default_factory=dict)
+    tracked: Mapping[tuple[str, str], PartContributions] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    _made: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
+    _lock: threading.RLock = field(default_factory=threading.RLock, init=False, repr=False)
+
+    def __copy__(self) -> Model:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Model:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        key = self.once("key", lambda: hashlib.sha256(pickle.dumps((self.compiled, self.structural))).hexdigest())
+        _known[key] = self
+        return _restored, (key, self.compiled, self.structural, self.spec)
+
+    def once(self, name: str, make: Callable[[], Any]) -> Any:
+        """An object derived from the model, cached by name: created by the first call, in any thread."""
+        try:
+            return self._made[name]
+        except KeyError:
+            with self._lock:
+                if name not in self._made:
+                    self._made[name] = make()
+                return self._made[name]
+
+    @cached_property
+    def q_names(self) -> tuple[str, ...]:
+        """Names of the numbers in q."""
+        return tuple(name for c in self.coordinates for name in c.q_names)
+
+    @cached_property
+    def v_names(self) -> tuple[str, ...]:
+        """Names of the numbers in v."""
+        return tuple(name for c in self.coordinates for name in c.v_names)
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """Independent parameters, in the order of the parameter vector."""
+        return self.environment.independent
+
+    @property
+    def input_names(self) -> tuple[str, ...]:
+        """Inputs, in the order of the input vector."""
+        return self.environment.inputs
+
+    @cached_property
+    def actuators(self) -> tuple[str, ...]:
+        """Inputs that controllers use by default: all but those that only `loads` depend on, which are
+        disturbances; all inputs where every one of them is a load."""
+        used: set[str] = set()
+        for collection in ("joints", "rods", "meshes", "links", "tendons", "constraints", "bodies"):
+            for leaf in leaves(getattr(self.spec, collection)):
+                if isinstance(leaf.value, str):
+                    try:
+                        used |= self.environment.uses(leaf.value)
+                    except ExpressionError:
+                        continue  # a word
+        found = tuple(name for name in self.input_names if name in used)
+        return found or self.input_names
+
+    @cached_property
+    def signal_sources(self) -> np.ndarray:
+        """Whether each signal depends on time (first column) and on each input of the plan, as booleans."""
+        function = self.plan.signals
+        if function is None:
+            return np.zeros((0, 1 + len(self.plan.kinds)), dtype=bool)
+        parts = [ca.DM(function.jac_sparsity(0, i), 1).full() for i in (0, 1)]
+        return np.hstack(parts).astype(bool)
+
+    @cached_property
+    def position_inputs(self) -> frozenset[str]:
+        """Inputs that prescribed positions of constraints and coordinates depend on."""
+        followed = {item.position for item in self.followed}
+        return self._inputs_of([s for s in self.system.row_signals() if s >= 0 and s not in followed])
+
+    @cached_property
+    def rate_inputs(self) -> frozenset[str]:
+        """Inputs that prescribed rates of constraints depend on."""
+        return self._inputs_of([item.signal for item in self.followed if item.order == 1])
+
+    @property
+    def smooth_inputs(self) -> frozenset[str]:
+        """Inputs that prescribed positions or rates depend on: they have to be smooth."""
+        return self.position_inputs | self.rate_inputs
+
+    @cached_property
+    def motion_inputs(self) -> frozenset[str]:
+        """Inputs that prescribed positions, rates or accelerations depend on."""
+        return self.position_inputs | self._inputs_of([item.signal for item in self.followed])
+
+    def _inputs_of(self, signals: list[int]) -> frozenset[str]:
+        used = np.any(self.signal_sources[signals, 1:], axis=0)[: len(self.input_names)]
+        return frozenset(name for name, uses in zip(self.input_names, used, strict=True) if uses)
+
+    def parameter_vector(self, values: Mapping[str, float] | None = None) -> np.ndarray:
+        """Values of the independent parameters, with changes by name."""
+        own, at = self.parameter_defaults
+        given, out = mapping("parameters", values or {}), own.copy()
+        if not given.keys() <= at.keys():
+            self.environment_with(given)  # rejects names that are neither independent parameters nor inputs
+        for name, value in given.items():
+            if name in at:
+                out[at[name]] = number(f"the parameter '{name}'", value, hint=SI_HINT)
+        return out
+
+    @cached_property
+    def parameter_defaults(self) -> tuple[np.ndarray, dict[str, int]]:
+        """Values of the independent parameters in the model, and the index of each."""
+        own = np.array([float(self.environment.values[name]) for name in self.parameter_names])
+        return own, {name: i for i, name in enumerate(self.parameter_names)}
+
+    def switch_times(self, parameters: np.ndarray, begin: float, end: float) -> np.ndarray:
+        """Times at which inputs or signals may jump [s], at these values of the parameters; those of conditions that are not linear
+        in t are located between `begin` and `end`."""
+        linear = np.asarray(self.switches(parameters), dtype=float).ravel() if self._has_switches else np.zeros(0)
+        if not self.has_located_switches:
+            return linear
+        found = located(self.states, parameters, linear[np.isfinite(linear)], begin, end)
+        return np.concatenate([linear, found])
+
+    @cached_property
+    def _has_switches(self) -> bool:
+        return bool(self.switches.numel_out(0))
+
+    @cached_property
+    def has_located_switches(self) -> bool:
+        """Whether expressions have conditions that are not linear in t, whose switching times have to be located."""
+        return bool(self.states.numel_out(0))
+
+    def environment_with(self, values: Mapping[str, float]) -> Environment:
+        """The model's values with changes of its parameters by name."""
+        given, known = mapping("parameters", values), self.environment.names
+        for name in given:
+            if name not in known:
+                hint = suggestion(name, known, f"known: {', '.join(known[:12]) or 'none'}")
+                raise ArgumentError(f"unknown parameter '{name}'", hint)
+        return self.environment.with_values(
+            {name: number(f"the parameter '{name}'", value, hint=SI_HINT) for name, value in given.items()}
+        )
+
+    @cached_property
+    def text(self) -> str:
+        """The flat robot as text that needs no other file."""
+        return self_contained(self.spec).to_yaml()
+
+    def constraint_names(self) -> tuple[str, ...]:
+        """One name per constraint row: `constraint.component`, or the tied coordinate's name."""
+        names = [""] * self.system.rows
+        for c in self.system.constraints:
+            # an edge of a mesh that is a rod is closed in all components
+            rows = self.spec.constraints[c.name].rows if c.name in self.spec.constraints else ROWS
+            for k, row in enumerate(rows):
+                names[c.row + k] = f"{c.name}.{row}"
+        for line in self.system.linear_constraints:
+            names[line.row] = line.name
+        return tuple(names)
+
+
+def self_contained(flat: RobotSpec) -> RobotSpec:
+    """The flat robot with what its files contain as lists."""
+    changed: dict[str, Any] = {}
+    for collection in collections(type(flat)):
+        things = getattr(flat, collection)
+        if any(isinstance(thing, FromFiles) for thing in things.values()):
+            changed[collection] = {
+                name: thing.without_files() if isinstance(thing, FromFiles) else thing for name, thing in things.items()
+            }
+    return flat.model_copy(update=changed)
+
+
+_known: WeakValueDictionary[str, Model] = WeakValueDictionary()
+"""Models that were pickled or unpickled here, so that a model returned by another process is recognized."""
+
+
+def _restored(key: str, compiled: RobotSpec, structural: frozenset[str], written: RobotSpec) -> Model:
+    """The model that was pickled."""
+    model = _known.get(key)
+    if model is None:
+        model = _known[key] = compile_model(compiled, structural, written=written)
+        model.once("key", lambda: key)  # in the backward pass it is known by the same key
+    return model
+
+
+def build_tree(flat: RobotSpec) -> Build:
+    """The bodies, joints, rods and meshes of a flat, checked robot, without the forces between them."""
+    build = Build(flat)
+    build.system.gravity([build.value(x) for x in flat.world.gravity])
+    for tendon in flat.tendons.values():
+        tendon.reserve(build)
+    for output in flat.outputs.values():
+        output.reserve(build)
+    for name in tree_order(flat):
+        if name in flat.rods:
+            build.system.owner = ("rods", name)
+            flat.rods[name].apply(build, name)
+        elif name in flat.meshes:
+            build.system.owner = ("meshes", name)
+            flat.meshes[name].apply(build, name)
+        else:
+            add_joint(build, name)
+    return build
+
+
+@no_collection()
+def compile_model(
+    flat: RobotSpec, structural: frozenset[str] = frozenset(), *, written: RobotSpec | None = None
+) -> Model:
+    """The model of a flat, checked robot.
+
+    structural: parameters that determined its number of parts. written: the robot as written by the user, if derived values have
+    been filled in.
+    """
+    build = build_tree(flat)
+    for collection in ("links", "tendons", "surfaces", "contacts", "loads", "constraints"):
+        for name, part in getattr(flat, collection).items():
+            build.system.owner = (collection, name)
+            part.apply(build, name)
+    tie_coordinates(build)
+    prepared = {name: output.prepare(build) for name, output in flat.outputs.items()}
+    frames = _frames(build)
+    system, q, v = build.finish()
+    plan, switches, states = plan_inputs(flat.inputs, build.environment, build.signals, build.parameters)
+    times = ca.vertcat(*switches) if switches else ca.SX(0, 1)
+    required, requirements = build.requirements()
+    environment = Environment(flat)
+    return Model(
+        spec=written or flat,
+        compiled=flat,
+        system=system,
+        plan=plan,
+        coordinates=tuple(build.coordinates.values()),
+        frames=frames,
+        environment=environment,
+        initial=ca.Function("initial", [build.parameters], [ca.densify(ca.SX(q)), ca.densify(ca.SX(v))]),
+        switches=ca.Function("switches", [build.parameters], [ca.SX(times)]),
+        states=ca.Function("states", [build.signals.t, build.parameters], [ca.densify(ca.SX(ca.vertcat(*states)))]),
+        link_forces=build.link_forces,
+        load_forces=build.load_forces,
+        routes=build.routes,
+        contact_shapes=build.surfaces,
+        arcs=build.arcs,
+        coordinate_forces=build.coordinate_forces,
+        constraint_rows=build.constraint_rows,
+        followed=tuple(build.signals.followed),
+        structural=structural,
+        turn_limits=tuple(build.turn_limits),
+        carried=tuple(build.carried),
+        stated=frozenset(build.stated),
+        rod_stations={rod: tuple(sorted(places, key=lambda place: place.x)) for rod, places in build.stations.items()},
+        requirements=requirements,
+        required=required,
+        rod_elements=build.rod_elements,
+        strain_samples={rod: tuple(sorted(found, key=lambda s: s.x)) for rod, found in build.strain_samples.items()},
+        prepared=prepared,
+        tracked=build.system.tracked,
+        notes=tuple(build.notes),
+    )
+
+
+def _frames(build: Build) -> dict[str, FrameEntry]:
+    """All named frames. Placements that are the same object, as those of the nodes of a mesh, are stored once."""
+    stored: dict[int, int] = {}
+    for _, pose in build.frames.values():
+        if id(pose) not in stored:
+            stored[id(pose)] = build.system.constants(build.pose_entries(pose))
+    return {name: FrameEntry(node, stored[id(pose)]) for name, (node, pose) in build.frames.items()}
+
+
+def tree_order(flat: RobotSpec) -> list[str]:
+    """Joints, rods and meshes, parents first; siblings in the order of the file.
+
+    Depth first, so that the coordinates of a chain are neighbours; meshes come last, as their nodes may be fixed to any frame.
+    """
+    carries = {name: joint.child.partition(".")[0] for name, joint in flat.joints.items()}
+    carries |= {name: name for name in (*flat.rods, *flat.meshes)}
+    on: dict[str, list[str]] = {}
+    for name, thing in (*flat.joints.items(), *flat.rods.items()):
+        on.setdefault(thing.parent.partition(".")[0], []).append(name)
+    order: list[str] = []
+    meshes = list(flat.meshes)
+    waiting, there = list(reversed(on.get("world", []))), {"world"}
+    while waiting or meshes:
+        if not waiting:
+            held_by = {
+                name: {
+                    frame.partition(".")[0] for frame in (flat.meshes[name].parent, *flat.meshes[name].held.values())
+                }
+                for name in meshes
+            }
+            waiting.append(next(name for name in meshes if held_by[name] <= there))
+            meshes.remove(waiting[-1])
+        name = waiting.pop()
+        order.append(name)
+        there.add(carries[name])
+        waiting.extend(reversed(on.get(carries[name], [])))
+    return order

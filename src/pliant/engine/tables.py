@@ -1,0 +1,438 @@
+"""The integer tables of a System that control the compiled runtime.
+
+Their contents are listed in `layout.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, groupby
+from typing import Any
+
+import numpy as np
+
+from pliant.engine.inertia_kernel import inertia_kernels, shared_inertia_kernels
+from pliant.engine.inertia_tables import fill_inertias, inertia_elements, is_articulated
+from pliant.engine.kernel import (
+    Kernels,
+    constraint_kernels,
+    coordinate_force_kernels,
+    frame_force_kernels,
+    has_constant_subspace,
+    motion_kernels,
+    relative_force_kernels,
+    route_kernels,
+)
+from pliant.engine.layout import ELEMENT_FORMS, INTEGERS, MOTION_FORMS, SHAPE_FORMS
+from pliant.engine.model.contact_shapes import contact_tables
+from pliant.engine.model.inputs import InputPlan
+from pliant.engine.model.system import Element, InertiaInstance, System
+from pliant.engine.pattern import (
+    DENSE_FROM_FILL,
+    DENSE_UP_TO,
+    BlockPositions,
+    Pattern,
+    is_free_pair,
+    saddle_pattern,
+    system_pattern,
+)
+from pliant.engine.route_tables import fill_route_tables
+from pliant.engine.table_rows import add_row, add_rows
+from pliant.engine.tree_form import is_solved_by_tree
+from pliant.language.arrays import others
+from pliant.parts.formula.inertia import Inertia
+from pliant.parts.formula.relative import ENDS, RelativeForce
+
+PURPOSES = {"motion": ("kinematics", "tangent"), "shared": ("value", "tangent", "mass")}
+"""Functions of each type, in order, if they are not `value` and `tangent`."""
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Filled tables: counts (except `kernel_w` and `kernel_iw`, which depend on the code of the kernels), integer arrays, and the
+    names of the functions in each kernel slot."""
+
+    counts: dict[str, int]
+    integers: dict[str, np.ndarray]
+    kernels: dict[str, tuple[str, ...]]
+    libraries: tuple[Kernels, ...]
+    pattern: Pattern
+    jacobian_rows: np.ndarray
+    jacobian_columns: np.ndarray
+
+
+class _Kinds:
+    """Numbers the types in use, in order of first use."""
+
+    def __init__(self, make: Callable[[Any], Kernels]) -> None:
+        self.make = make
+        self.index: dict[Any, int] = {}
+        self.kernels: list[Kernels] = []
+
+    def number(self, kind: Any) -> int:
+        if kind not in self.index:
+            self.index[kind] = len(self.kernels)
+            self.kernels.append(self.make(kind))
+        return int(self.index[kind])
+
+
+def build_tables(system: System, plan: InputPlan) -> Tables:
+    """All tables of a system."""
+    integers: dict[str, Any] = {name: [] for name in INTEGERS}
+    # by the prefix of their tables; in the order of the libraries
+    kinds = {
+        "motion": _Kinds(motion_kernels),
+        "cforce": _Kinds(coordinate_force_kernels),
+        "fforce": _Kinds(frame_force_kernels),
+        "rel": _Kinds(relative_force_kernels),
+        "route": _Kinds(route_kernels),
+        "con": _Kinds(constraint_kernels),
+        "inertia": _Kinds(inertia_kernels),
+        "shared": _Kinds(shared_inertia_kernels),
+    }
+    element_of = _elements(system, integers)
+    _nodes(system, integers, kinds["motion"])
+    pattern = system_pattern(system)
+    positions = BlockPositions(system, pattern, element_of)
+    _tree_positions(system, integers, positions)
+    _coordinate_forces(system, positions, integers, kinds["cforce"])
+    _frame_forces(system, positions, integers, kinds["fforce"])
+    _relative_forces(system, positions, integers, kinds["rel"])
+    fill_inertias(system, positions, integers, kinds["inertia"].number)
+    _shared_inertias(system, positions, integers, kinds["shared"])
+    fill_route_tables(system, positions, integers, [kinds["route"].number(r.kind) for r in system.routes])
+    jacobian_rows, jacobian_columns = _constraints(system, positions, integers, kinds["con"])
+    kkt = saddle_pattern(system, pattern, (jacobian_rows, jacobian_columns), integers)
+    _rotations(system, integers)
+    contact_counts, contact_integers = contact_tables(system.contacts, SHAPE_FORMS)
+    integers.update(contact_integers)
+    kernels = _kernels(kinds, plan)
+    libraries = [library for kind in kinds.values() for library in kind.kernels] + _input_libraries(plan)
+    return Tables(
+        {**_counts(system, plan, integers, pattern, kkt), **contact_counts},
+        # copies: returned matrices share the arrays of the pattern
+        {name: np.array(values, dtype=np.int32, order="C") for name, values in integers.items()},
+        kernels,
+        tuple(libraries),
+        pattern,
+        np.array(jacobian_rows, dtype=int),
+        np.array(jacobian_columns, dtype=int),
+    )
+
+
+def _input_libraries(plan: InputPlan) -> list[Kernels]:
+    named = (("inputs", plan.inputs), ("signals", plan.signals), ("round_off", plan.round_off))
+    return [Kernels.of(name, function) for name, function in named if function is not None]
+
+
+def _kernels(kinds: dict[str, _Kinds], plan: InputPlan) -> dict[str, tuple[str, ...]]:
+    """The functions of each kernel slot, one for each type in use."""
+    slots: dict[str, tuple[str, ...]] = {
+        "input_kernel": () if plan.inputs is None else (plan.inputs.name(),),
+        "signal_kernel": () if plan.signals is None else (plan.signals.name(),),
+        "round_off_kernel": () if plan.round_off is None else (plan.round_off.name(),),
+    }
+    for prefix, numbered in kinds.items():
+        purposes = PURPOSES.get(prefix, ("value", "tangent"))
+        for place, purpose in enumerate(purposes):
+            slots[f"{prefix}_{purpose}"] = tuple(library.function_names[place] for library in numbered.kernels)
+    return slots
+
+
+def _counts(
+    system: System, plan: InputPlan, integers: dict[str, Any], pattern: Pattern, kkt: Pattern
+) -> dict[str, int]:
+    """All sizes and counts."""
+    fill = kkt.nnz / max(1, kkt.size) ** 2
+    return {
+        "n_node": len(system.nodes),
+        "n_elem": len(system.elements),
+        "nq": system.q_size,
+        "nv": system.v_size,
+        "m": system.rows,
+        "n_theta": len(system.constants.numbers),
+        "n_s": integers["node_s"][-1] + 6 * system.elements[-1].v_size if system.elements else 0,
+        "n_d": sum(e.v_size**2 for e in system.elements),
+        "n_cforce": len(system.coordinate_forces),
+        "n_fforce": len(integers["fforce_kind"]),
+        "n_rel": len(integers["rel_force"]),
+        "n_rel_kind": len(integers["rel_placed"]),
+        "n_route": len(system.routes),
+        "n_route_point": len(integers["route_nodes"]),
+        "n_con": len(system.constraints),
+        "n_linear": len(system.linear_constraints),
+        "n_quat": len(integers["quat_q"]),
+        "n_plain": len(integers["plain_q"]),
+        "n_signal": system.signal_count,
+        "n_input": len(plan.kinds),
+        "n_parameter": plan.parameter_count,
+        "has_input_kernel": int(plan.inputs is not None),
+        "has_round_off_kernel": int(plan.round_off is not None),
+        "nnz": pattern.nnz,
+        "nnz_j": len(integers["j_row"]),
+        "nnz_kkt": kkt.nnz,
+        "kkt_dense": int(kkt.size <= DENSE_UP_TO or fill >= DENSE_FROM_FILL),
+        "by_tree": int(is_solved_by_tree(system)),
+        "n_inertia": len(integers["inertia_kind"]),
+        "n_inertia_run": len(integers["inertia_run"]) - 1,
+        "n_shared_kind": len(integers["shared_constants"]),
+        "n_motion": len(integers["motion_constants"]),
+        "n_coupled": sum(not is_articulated(system, inert) for inert in system.inertias),
+        "inertia_columns": max(
+            (_columns(system, inert) for inert in system.inertias if not inert.is_shared), default=0
+        ),
+        **_largest(system),
+    }
+
+
+def _largest(system: System) -> dict[str, int]:
+    """Sizes of the largest element of each type, for the runtime's temporary arrays."""
+    rates = [e.v_size for e in system.elements] + [f.size for f in system.coordinate_forces]
+    frames = [len(f.nodes) for f in system.frame_forces] + [len(c.nodes) for c in system.constraints]
+    signals = [f.kind.signals for f in system.frame_forces] + [f.kind.signals for f in system.coordinate_forces]
+    signals += [r.kind.signals for r in system.routes]
+    sizes = {
+        "max_k": rates,
+        "max_frames": frames,
+        "max_rows": [c.kind.size for c in system.constraints],
+        "max_signals": signals,
+        "max_inertia": [inert.kind.size for inert in system.inertias if not inert.is_shared],
+        "max_points": [len(r.nodes) for r in system.routes],
+        "max_friction": [len(r.nodes) for r in system.routes if r.has_friction],
+        "max_lane_numbers": [f.kind.constants + f.kind.signals for f in system.frame_forces]
+        + [inert.kind.constants + inert.kind.q_size for inert in system.inertias]
+        + [m.constants + m.q_size + 2 * m.v_size for m in {node.motion for node in system.nodes if node is not None}],
+    }
+    return {name: max([1, *values]) for name, values in sizes.items()}
+
+
+def _columns(system: System, inert: InertiaInstance) -> int:
+    """Coordinates that move an inertia."""
+    return sum(system.elements[e].v_size for e in inertia_elements(system, inert))
+
+
+def _elements(system: System, integers: dict[str, list[int]]) -> dict[int, int]:
+    """Element tables; returns the element of each rate."""
+    elements = system.elements
+    owned = {e for inert in system.inertias for e in inert.elements}
+    forms = ["general" if k in owned else _element_form(system, element) for k, element in enumerate(elements)]
+    sizes = [element.v_size for element in elements]
+    # there may be tens of thousands: entire columns at once
+    add_rows(
+        integers, "elem", form=[ELEMENT_FORMS.index(form) for form in forms], base=[element.base for element in elements],
+        q=[element.q_at for element in elements], v=[element.v_at for element in elements], k=sizes,
+        d=_begins(size**2 for size in sizes), node=[element.nodes[0] for element in elements],
+        nodes=[len(element.nodes) for element in elements],
+    )  # fmt: skip
+    return dict(enumerate(k for k, size in enumerate(sizes) for _ in range(size)))
+
+
+def _begins(sizes: Iterable[int]) -> list[int]:
+    """First indices of consecutive parts of these sizes."""
+    return list(accumulate(sizes, initial=0))[:-1]
+
+
+def _element_form(system: System, element: Element) -> str:
+    """Treatment of an element without inertia in the articulated-body recursion (`ELEMENT_FORMS`)."""
+    if len(element.nodes) > 1:
+        return "general"
+    if element.v_size == 1:
+        return "single"
+    node = system.nodes[element.nodes[0]]
+    return node.motion.form if node is not None and node.motion.form in ELEMENT_FORMS else "general"
+
+
+def _nodes(system: System, integers: dict[str, list[int]], motions: _Kinds) -> None:
+    """Node tables; the world is a node without motion."""
+    masses = [system.masses.get(number, -1) for number in range(len(system.nodes))]
+    add_row(integers, "node", elem=0, form=0, kind=0, theta=0, s=0, constant=1, mass=masses[0])
+    moved = [node for node in system.nodes if node is not None]
+    known: dict[int, tuple[int, int, int]] = {}  # form, kind and whether the subspace is constant, by the motion's id
+    for node in moved:
+        if id(node.motion) not in known:
+            form = MOTION_FORMS.index(node.motion.form)
+            number = 0 if form else motions.number(node.motion)
+            known[id(node.motion)] = form, number, int(has_constant_subspace(node.motion))
+    of_motions, owners = [known[id(node.motion)] for node in moved], [node.element for node in moved]
+    add_rows(
+        integers, "node", elem=owners, form=[form for form, _, _ in of_motions], kind=[number for _, number, _ in of_motions],
+        theta=[node.constants for node in moved], s=_begins(6 * system.elements[owner].v_size for owner in owners),
+        constant=[constant for _, _, constant in of_motions], mass=masses[1:],
+    )  # fmt: skip
+    _moved_nodes(system, integers, motions)
+
+
+def _moved_nodes(system: System, integers: dict[str, list[int]], motions: _Kinds) -> None:
+    """Nodes moved by kernels, sorted by type: those of one type are evaluated together."""
+    members: dict[Any, list[int]] = {motion: [] for motion in motions.index}
+    for number, node in enumerate(system.nodes):
+        if node is not None and node.motion in members:
+            members[node.motion].append(number)
+    for motion, nodes in members.items():
+        add_row(integers, "motion", begin=len(integers["motion_node"]), constants=motion.constants)
+        integers["motion_node"] += nodes
+    integers["motion_begin"].append(len(integers["motion_node"]))
+
+
+def _coordinate_forces(
+    system: System, positions: BlockPositions, integers: dict[str, list[int]], kinds: _Kinds
+) -> None:
+    for force in system.coordinate_forces:
+        add_row(
+            integers, "cforce", kind=kinds.number(force.kind), q=force.q_at, v=force.v_at, k=force.size,
+            theta=force.constants, signal=force.signals, signals=force.kind.signals,
+            begin=len(integers["cforce_column"]),
+        )  # fmt: skip
+        # rates are numbered consecutively, so each column's entries of the block are contiguous
+        integers["cforce_column"] += [positions.entry(force.v_at, force.v_at + j) for j in range(force.size)]
+
+
+def _frame_forces(system: System, positions: BlockPositions, integers: dict[str, list[int]], kinds: _Kinds) -> None:
+    for index, force in enumerate(system.frame_forces):
+        if isinstance(force.kind, RelativeForce):
+            continue
+        add_row(
+            integers, "fforce", kind=kinds.number(force.kind), index=index, begin=len(integers["fforce_nodes"]),
+            theta=force.constants, signal=force.signals, signals=force.kind.signals,
+        )  # fmt: skip
+        integers["fforce_nodes"].extend(force.nodes)
+    integers["fforce_begin"].append(len(integers["fforce_nodes"]))
+    others = [force.nodes for force in system.frame_forces if not isinstance(force.kind, RelativeForce)]
+    _pairs(system, positions, others, integers, "fpair")
+
+
+def _relative_forces(system: System, positions: BlockPositions, integers: dict[str, list[int]], kinds: _Kinds) -> None:
+    """Forces by relative motion, sorted by type: instances of one type are evaluated together."""
+    members: dict[RelativeForce, list[int]] = {}
+    for index, force in enumerate(system.frame_forces):
+        if isinstance(force.kind, RelativeForce):
+            members.setdefault(force.kind, []).append(index)
+    for kind, indices in members.items():
+        kinds.number(kind)
+        add_row(
+            integers, "rel", begin=len(integers["rel_force"]), placed=int(kind.placed), signals=kind.signals,
+            constants=kind.constants - ENDS.size * kind.placed,
+        )  # fmt: skip
+        forces = [system.frame_forces[index] for index in indices]
+        nodes = np.array([force.nodes for force in forces])
+        integers["rel_force"] += indices
+        integers["rel_theta"] += [force.constants for force in forces]
+        integers["rel_signal"] += [force.signals for force in forces]
+        integers["rel_plain"] += (system.depths[nodes] < 2).all(axis=1).astype(int).tolist()
+        integers["rel_nodes"] += nodes.ravel().tolist()
+    integers["rel_begin"].append(len(integers["rel_force"]))
+    _pairs(system, positions, [system.frame_forces[k].nodes for k in integers["rel_force"]], integers, "relpair")
+
+
+def _shared_inertias(system: System, positions: BlockPositions, integers: dict[str, list[int]], kinds: _Kinds) -> None:
+    """Inertia between two frames, sorted by type: instances of one type are evaluated together."""
+    members: dict[Inertia, list[InertiaInstance]] = {}
+    for inert in system.inertias:
+        if inert.is_shared:
+            members.setdefault(inert.kind, []).append(inert)
+    for kind, instances in members.items():
+        kinds.number(kind)
+        add_row(integers, "shared", begin=len(integers["shared_theta"]), constants=kind.constants)
+        for inert in instances:
+            plain = all(len(system.path(node)) < 2 for node in inert.nodes)
+            add_row(integers, "shared", theta=inert.constants, plain=int(plain))
+            integers["shared_nodes"] += inert.nodes
+    integers["shared_begin"].append(len(integers["shared_theta"]))
+    ordered = [inert.nodes for instances in members.values() for inert in instances]
+    _pairs(system, positions, ordered, integers, "sharedpair")
+
+
+def _rotations(system: System, integers: dict[str, Any]) -> None:
+    """Indices of unit quaternions in q and v, and of all other coordinates."""
+    pairs = system.quaternions()
+    q, v = np.array(pairs, dtype=int).reshape(-1, 2).T
+    integers["quat_q"], integers["quat_v"] = q, v
+    integers["plain_q"] = others(system.q_size, q[:, None] + np.arange(4))
+    integers["plain_v"] = others(system.v_size, v[:, None] + np.arange(3))
+
+
+def _tree_positions(system: System, integers: dict[str, Any], positions: BlockPositions) -> None:
+    integers["colptr"], integers["row"] = positions.pattern.indptr, positions.pattern.indices
+    every = np.arange(len(system.elements))
+    integers["elem_pos"] = positions.blocks(every, every)
+    heights = np.append(np.diff(positions.pattern.indptr), 0)
+    integers["elem_stride"] = [int(heights[e.v_at]) if e.v_size else 0 for e in system.elements]
+    for index, element in enumerate(system.elements):
+        integers["path_begin"].append(len(integers["path_node"]))
+        for node in system.path(element.base):
+            above = system.element_of(node)
+            if not system.elements[above].v_size:
+                continue  # no element moves it
+            integers["path_node"].append(node)
+            integers["path_lower"].append(positions.block(index, above)[0])
+            integers["path_upper"].append(positions.block(above, index)[0])
+    integers["path_begin"].append(len(integers["path_node"]))
+
+
+def _pairs(
+    system: System, positions: BlockPositions, groups: Sequence[tuple[int, ...]], integers: dict[str, Any], name: str
+) -> None:
+    """For groups of frames, for every pair of frames and every pair of nodes on their paths: the block to which the pair
+    contributes."""
+    begins = [0]
+    found = [np.zeros((0, 4), dtype=int)]
+    for free, members in groupby(groups, lambda nodes: is_free_pair(system, nodes)):  # those of a mesh are consecutive
+        if free:
+            first, second = np.array(list(members)).T
+            a, b = np.zeros(len(first), dtype=int), np.ones(len(first), dtype=int)
+            blocks = [(a, a, first, first), (a, b, first, second), (b, a, second, first), (b, b, second, second)]
+            found.append(np.array(blocks).transpose(2, 0, 1).reshape(-1, 4))
+            begins += (begins[-1] + 4 * np.arange(1, len(first) + 1)).tolist()
+            continue
+        for nodes in members:
+            paths = [(frame, system.path(node)) for frame, node in enumerate(nodes)]
+            pairs = [(a, b, i, j) for a, rows in paths for b, columns in paths for i in rows for j in columns]
+            found.append(np.array(pairs, dtype=int).reshape(-1, 4))
+            begins.append(begins[-1] + len(pairs))
+    integers[f"{name}_begin"] = begins
+    table = np.concatenate(found)
+    for column, values in zip(("a", "b", "row", "col"), table.T, strict=True):
+        integers[f"{name}_{column}"] = values
+    element = system.node_elements
+    integers[f"{name}_pos"] = positions.blocks(element[table[:, 2]], element[table[:, 3]])
+
+
+def _constraints(
+    system: System, positions: BlockPositions, integers: dict[str, list[int]], kinds: _Kinds
+) -> tuple[list[int], list[int]]:
+    """Constraint tables; returns rows and columns of the Jacobian's entries."""
+    rows: list[int] = []
+    columns: list[int] = []
+    for c in system.constraints:
+        add_row(
+            integers, "con", kind=kinds.number(c.kind), begin=len(integers["con_nodes"]), theta=c.constants,
+            size=c.kind.size, row=c.row,
+        )  # fmt: skip
+        integers["con_nodes"].extend(c.nodes)
+        integers["conj_begin"].append(len(integers["conj_node"]))
+        block_of: dict[int, int] = {}
+        for f, node in enumerate(c.nodes):
+            for above in system.path(node):
+                element_index = system.element_of(above)
+                if element_index not in block_of:
+                    block_of[element_index] = len(rows)
+                    element = system.elements[element_index]
+                    for j in range(element.v_size):
+                        rows.extend(range(c.row, c.row + c.kind.size))
+                        columns.extend([element.v_at + j] * c.kind.size)
+                add_row(integers, "conj", frame=f, node=above, pos=block_of[element_index])
+    integers["con_begin"].append(len(integers["con_nodes"]))
+    integers["conj_begin"].append(len(integers["conj_node"]))
+    _pairs(system, positions, [c.nodes for c in system.constraints], integers, "cpair")
+    element_of = {e.v_at + j: k for k, e in enumerate(system.elements) for j in range(e.v_size)}
+    for line in system.linear_constraints:
+        add_row(integers, "linear", row=line.row, theta=line.offset, begin=len(integers["linear_q"]))
+        for (q, v), coefficient in zip(line.coordinates, line.coefficients, strict=True):
+            add_row(integers, "linear", q=q, v=v, elem=element_of[v], coefficient=coefficient, pos=len(rows))
+            rows.append(line.row)
+            columns.append(v)
+    integers["linear_begin"].append(len(integers["linear_q"]))
+    integers["row_signal"] = system.row_signals()
+    integers["j_row"], integers["j_col"] = rows, columns
+    return rows, columns

@@ -1,0 +1,52 @@
+"""Outputs: named quantities that an analysis records. A new one is one more file and one more name here."""
+
+from typing import Annotated, ClassVar, TypeAlias
+
+from pliant.language.base import ByKey, Part
+from pliant.parts.output.constraint import ConstraintOutput
+from pliant.parts.output.contact import ContactOutput
+from pliant.parts.output.coordinate import CoordinateOutput
+from pliant.parts.output.energy import EnergyOutput
+from pliant.parts.output.expression import ExpressionOutput
+from pliant.parts.output.frame import FrameOutput
+from pliant.parts.output.link import LinkOutput
+from pliant.parts.output.mesh import MeshOutput
+from pliant.parts.output.reaction import ReactionOutput
+from pliant.parts.output.rod import RodOutput
+from pliant.parts.output.tendon import TendonOutput
+
+Output: TypeAlias = Annotated[
+    FrameOutput
+    | CoordinateOutput
+    | LinkOutput
+    | TendonOutput
+    | RodOutput
+    | ContactOutput
+    | ConstraintOutput
+    | EnergyOutput
+    | ReactionOutput
+    | ExpressionOutput
+    | MeshOutput,
+    ByKey("output"),
+]
+
+
+class Outputs(Part):
+    """Named quantities that an analysis records."""
+
+    example: ClassVar[str] = """\
+pliant: 1
+bodies:
+  arm: {mass: 1 kg, center_of_mass: [0.5 m, 0, 0], frames: {tip: {position: [1 m, 0, 0]}}}
+joints:
+  hinge: {type: revolute, child: arm, axis: y}
+links:
+  rope: {type: axial, between: [{frame: world, position: [1 m, 0, 1 m]}, arm.tip], spring: 100 N/m}
+outputs:
+  height: {frame: arm.tip, quantity: position, component: z}
+  swing: {coordinate: hinge, quantity: rate}
+  pull: {link: rope, quantity: force}
+  energy: {energy: total}
+  support: {reaction: hinge, component: norm}
+  share: {expression: =pull/support}
+"""

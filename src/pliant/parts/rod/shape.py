@@ -1,0 +1,269 @@
+"""Initial shapes of a rod other than straight: arc, helix, a curve through points, poses along its length."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias
+
+import casadi as ca
+import numpy as np
+from pydantic import Field, model_validator
+
+from pliant.language.base import ByType, Part, Problem, fault, positive
+from pliant.language.environment import to_node
+from pliant.language.placement import Placement
+from pliant.language.scalar import LARGEST, Angle, Length, LengthVector, Number, Scalar
+from pliant.language.syntax import symbols
+from pliant.parts.geometry import se3
+from pliant.parts.geometry.se3 import Pose
+from pliant.parts.rod.curve import Curve, constant_strain, frames_along, through_poses
+
+if TYPE_CHECKING:
+    from pliant.engine.model.build import Build
+
+Value: TypeAlias = Callable[[Scalar], float]
+
+TOLERANCE = 1e-3
+"""Accepted relative difference of the length of a curve from the rod's, if the rod is stress-free."""
+MOST_TURNS = 1000.0
+"""Maximum number of turns of a rod from base to tip: more than any coil spring, and few enough for an exact phase at its tip."""
+
+
+def winding_problem(turns: float) -> tuple[str, str] | None:
+    """Message and hint for a rod with too many turns."""
+    if abs(turns) <= MOST_TURNS:
+        return None
+    return f"the rod winds {abs(turns):.3g} times from base to tip", f"at most {MOST_TURNS:g} times; check the units"
+
+
+class ShapeBase(Part):
+    """A shape of a rod."""
+
+    @abstractmethod
+    def curve(self, build: Build, length: Any) -> tuple[Pose, Curve]:
+        """Pose of the base section in the frame of the rod, and the curve from there, of this length [m]."""
+
+    def length_problems(self, value: Value, length: float, *, stress_free: bool) -> Iterator[Problem]:
+        """Faults of the shape for a rod of this length [m]."""
+        yield from ()
+
+
+class Arc(ShapeBase):
+    """An arc of a circle, given by its radius or its angle. It leaves its base along z."""
+
+    type: Literal["arc"] = "arc"
+    radius: Length | None = None
+    """Radius of the circle [m]."""
+    angle: Angle | None = None
+    """Angle from base to tip [rad]."""
+    direction: Angle = 0
+    """Direction of bending: the angle from the section's x axis towards its y axis [rad]."""
+
+    @model_validator(mode="after")
+    def _one_size(self) -> Self:
+        if (self.radius is None) == (self.angle is None):
+            raise fault("arc_size", "an arc has either a radius or an angle", hint="the rod's length gives the other")
+        return self
+
+    example: ClassVar[str] = """\
+pliant: 1
+sections: {tube: {shape: annulus, outer_radius: 8 mm, inner_radius: 5 mm}}
+materials: {silicone: {density: 1070 kg/m^3, youngs_modulus: 205 kPa, poissons_ratio: 0.49}}
+rods:
+  finger: {length: 10 cm, section: tube, material: silicone, shape: {type: arc, angle: 60 deg}}
+"""
+
+    def problems(self, value: Value) -> Iterator[Problem]:
+        """The radius must be positive."""
+        yield from positive(self, value, "radius")
+
+    def length_problems(self, value: Value, length: float, *, stress_free: bool) -> Iterator[Problem]:
+        """The number of turns must be in the supported range."""
+        turned = 0.0
+        if self.angle is not None:
+            turned = value(self.angle)
+        elif self.radius is not None and value(self.radius) > 0:
+            turned = length / value(self.radius)
+        if problem := winding_problem(turned / (2 * np.pi)):
+            yield ("radius" if self.angle is None else "angle",), *problem
+
+    def curve(self, build: Build, length: Any) -> tuple[Pose, Curve]:
+        """Constant bending."""
+        bend = 1 / build.value(self.radius) if self.radius is not None else build.value(self.angle) / length  # type: ignore[arg-type]
+        direction = build.value(self.direction)
+        sine, cosine = (np.sin, np.cos) if isinstance(direction, int | float) else (ca.sin, ca.cos)
+        return se3.identity(), constant_strain(
+            (0, 0, 0, -bend * sine(direction), bend * cosine(direction), 0), build.nominal
+        )
+
+
+class Helix(ShapeBase):
+    """A helix around the z axis of the frame that the rod is placed in, given by its pitch or its number of turns.
+
+    It begins at [radius, 0, 0] and winds towards +z. The section's x axis always points to the axis of the helix.
+    """
+
+    type: Literal["helix"] = "helix"
+    radius: Length
+    """Distance of the rod's centre line from the axis [m]."""
+    pitch: Length | None = None
+    """Advance along the axis per turn [m]."""
+    turns: Number | None = None
+    """Number of turns from base to tip [-]."""
+    hand: Literal["right", "left"] = "right"
+    """Right-handed like a common screw, or left-handed."""
+
+    @model_validator(mode="after")
+    def _one_size(self) -> Self:
+        if (self.pitch is None) == (self.turns is None):
+            raise fault("helix_size", "a helix has either a pitch or turns", hint="the rod's length gives the other")
+        return self
+
+    def problems(self, value: Value) -> Iterator[Problem]:
+        """Sizes must be positive."""
+        yield from positive(self, value, "radius", "turns")
+        if self.pitch is not None and value(self.pitch) < 0:
+            yield (
+                ("pitch",),
+                f"pitch must not be negative, but it is {value(self.pitch):g} m",
+                "use `hand` for the direction of winding",
+            )
+
+    def length_problems(self, value: Value, length: float, *, stress_free: bool) -> Iterator[Problem]:
+        """The rod must be long enough for its turns, whose number must be in the supported range."""
+        if value(self.radius) <= 0:
+            return  # reported above
+        if self.pitch is not None:
+            per_turn = 2 * np.pi * np.hypot(value(self.radius), value(self.pitch) / (2 * np.pi))
+            if problem := winding_problem(length / per_turn):
+                yield ("pitch",), *problem
+        elif self.turns is not None and (turns := value(self.turns)) > 0:
+            if length / turns > LARGEST:
+                yield ("turns",), f"a helix of {turns:.3g} turns is straight", "leave out `shape`"
+            if problem := winding_problem(turns):
+                yield ("turns",), *problem
+            around = 2 * np.pi * value(self.radius) * turns
+            if around > length:
+                need = f"{turns:g} turns of radius {value(self.radius):g} m need {around:g} m"
+                text = f"{need}, but the rod's length is {length:g} m"
+                yield ("turns",), text, "use fewer turns, a smaller radius or a longer rod"
+
+    def curve(self, build: Build, length: Any) -> tuple[Pose, Curve]:
+        """Constant bending and twist: curvature r / (r^2 + c^2), torsion c / (r^2 + c^2) with c = pitch / 2 pi."""
+        r = build.value(self.radius)
+        if self.pitch is not None:
+            c = build.value(self.pitch) / (2 * np.pi)
+        else:
+            c = ca.sqrt(ca.fmax((length / (2 * np.pi * build.value(self.turns))) ** 2 - r**2, 0))  # type: ignore[arg-type]
+        sign = 1 if self.hand == "right" else -1
+        tangent = ca.vertcat(0, sign * r, c) / ca.sqrt(r**2 + c**2)
+        normal = ca.DM([-1, 0, 0])
+        base = ca.horzcat(normal, ca.cross(tangent, normal), tangent), ca.vertcat(r, 0, 0)
+        square = r**2 + c**2
+        return base, constant_strain((0, 0, 0, 0, r / square, sign * c / square), build.nominal)
+
+
+class Points(ShapeBase):
+    """A smooth curve through points (a cubic spline), with minimal rotation of the sections along it.
+
+    The base section's x axis is that of the frame that the rod is placed in, rotated with the tangent.
+    """
+
+    type: Literal["points"] = "points"
+    points: Annotated[tuple[LengthVector, ...], Field(min_length=2)]
+    """Points from base to tip, in the axes of the frame that the rod is placed in [m]; plain values, no parameters."""
+
+    example: ClassVar[str] = """\
+pliant: 1
+sections: {wire: {shape: circle, radius: 1 mm}}
+materials: {steel: {density: 7800 kg/m^3, youngs_modulus: 200 GPa, poissons_ratio: 0.3}}
+rods:
+  hook:
+    length: 0.1715 m
+    section: wire
+    material: steel
+    shape: {type: points, points: [[0, 0, 0], [0, 0, 10 cm], [2 cm, 0, 13 cm], [4 cm, 0, 12 cm]]}
+"""
+
+    def problems(self, value: Value) -> Iterator[Problem]:
+        """Points must be plain values, and distinct from their predecessors."""
+        for index, point in enumerate(self.points):
+            if any(symbols(to_node(entry)) for entry in point):
+                text = "a curve through points cannot depend on parameters"
+                yield ("points", index), text, "write plain values, or use `type: poses`"
+                return
+        chords = np.linalg.norm(np.diff(self._numbers(value), axis=0), axis=1)
+        for index, chord in enumerate(chords, start=1):
+            if chord <= 1e-9 * chords.sum():
+                yield ("points", index), "this point is the same as the one before it", "remove one of the two"
+                return
+
+    def length_problems(self, value: Value, length: float, *, stress_free: bool) -> Iterator[Problem]:
+        """A stress-free rod must have the length of its curve."""
+        if any(True for _ in self.problems(value)):
+            return
+        arcs, rotations, _ = frames_along(self._numbers(value))
+        found = arcs[-1]
+        if not np.isfinite(rotations).all():
+            yield ("points",), "the curve through the points turns back on itself in one point", "round off the turn"
+        elif stress_free and abs(found - length) > TOLERANCE * length:
+            text = f"the curve through the points is {found:.6g} m long, but the rod's length is {length:.6g} m"
+            yield ("points",), text, "give the rod that length, or `stress_free: false` to stretch it onto the curve"
+
+    def _numbers(self, value: Value) -> np.ndarray:
+        return np.array([[float(value(entry)) for entry in point] for point in self.points])
+
+    def curve(self, build: Build, length: Any) -> tuple[Pose, Curve]:
+        """Short pieces of constant strain between sections of the spline."""
+        arcs, rotations, positions = frames_along(self._numbers(build.value))
+        base = ca.DM(rotations[0]), ca.DM(positions[0])
+        places = []
+        for s, R, p in zip(arcs, rotations, positions, strict=True):
+            places.append((length * (s / arcs[-1]), se3.compose(se3.inverse(base), (ca.DM(R), ca.DM(p)))))
+        return base, through_poses(places, build.nominal)
+
+
+class PoseAlong(Placement):
+    """Pose of a section, in the axes of the frame that the rod is placed in."""
+
+    at: Length
+    """Arc length of the section [m]."""
+
+
+class Poses(ShapeBase):
+    """Poses of sections along the rod, in order, with constant strains in between. The first is the base, at 0."""
+
+    type: Literal["poses"] = "poses"
+    poses: Annotated[tuple[PoseAlong, ...], Field(min_length=2)]
+    """Sections from 0 to the rod's length, each rotated by less than half a turn relative to the previous one."""
+
+    def problems(self, value: Value) -> Iterator[Problem]:
+        """Arc lengths must be ascending, from the base on."""
+        places = [value(pose.at) for pose in self.poses]
+        if places[0] != 0:
+            yield ("poses", 0, "at"), f"the first pose is at {places[0]:g} m", "begin at 0, the rod's base"
+        for index, (a, b) in enumerate(pairwise(places), start=1):
+            if b <= a:
+                text = f"the pose at {b:g} m comes after the one at {a:g} m"
+                yield ("poses", index, "at"), text, "put the poses in the order of arc length"
+
+    def length_problems(self, value: Value, length: float, *, stress_free: bool) -> Iterator[Problem]:
+        """The last pose must be at the tip."""
+        last = value(self.poses[-1].at)
+        if abs(last - length) > 1e-9 * length:
+            text = f"the last pose is at {last:g} m, but the rod's length is {length:g} m"
+            yield ("poses", len(self.poses) - 1, "at"), text, "end at the rod's length"
+
+    def curve(self, build: Build, length: Any) -> tuple[Pose, Curve]:
+        """Constant strains between the poses."""
+        poses = [build.placement(pose) for pose in self.poses]
+        back = se3.inverse(poses[0])
+        places = [
+            (build.value(given.at), se3.compose(back, pose)) for given, pose in zip(self.poses, poses, strict=True)
+        ]
+        return poses[0], through_poses(places, build.nominal)
+
+
+Shape: TypeAlias = Annotated[Arc | Helix | Points | Poses, ByType("shape of a rod")]

@@ -1,0 +1,165 @@
+"""Sections of a rod between the samples of its model: interpolation by polynomials.
+
+The strains of a model, and the forces of its section, are most accurate at certain points: in the middle of segments of constant
+strain, at the Gauss points of finite elements. A polynomial through as many of them as the order of the model preserves this
+order everywhere. Under distributed loads, finite elements are most accurate for forces in their middle and for moments at their
+Gauss points, so there are separate samples for both. A polynomial does not extend over points at which something may jump: named
+frames, at which loads act, and steps of the section.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+
+from pliant.parts.rod.chamber import actuation
+from pliant.parts.rod.quadrature import ROUND_OFF
+from pliant.parts.rod.section_law import Law, section_effect
+
+if TYPE_CHECKING:
+    from pliant.engine.model.build import Build
+    from pliant.parts.rod.properties import RodProperties
+
+
+BEYOND = 2.0
+"""A fraction of the length that no station has."""
+
+
+@dataclass(frozen=True)
+class SectionState:
+    """A section of a rod: its six strains [-, 1/m], the response of its material, elastic and viscous, and the force of chambers,
+    each a force and a moment in the section's axes [N, N m] conjugate to the strains."""
+
+    strain: Any
+    material: Any
+    actuation: Any
+
+
+@dataclass(frozen=True)
+class StrainSample:
+    """A point at which the strains and section forces of a rod model are most accurate.
+
+    Attributes:
+        x: fraction of the rod's length.
+        of_force, of_moment: whether it is used for the first three strains and the force, and for the last three and the moment.
+        span: strains or forces may jump between samples of different spans.
+        order: number of successive samples whose polynomial has the order of the model.
+        force: index of the section law in the system.
+        on_frames: whether that is a force between frames; otherwise one on coordinates.
+        state: `(q, v, constants, signals)` of a force on coordinates or `(poses, twists, constants, signals)` of one between frames
+            to the section's state, in CasADi's symbols.
+    """
+
+    x: float
+    of_force: bool
+    of_moment: bool
+    span: int
+    order: int
+    force: int
+    on_frames: bool
+    state: Callable[[Any, Any, Any, Any], SectionState]
+
+
+@dataclass(frozen=True)
+class Station:
+    """A section of a rod at an arc length: indices of samples, and the index of the arc length [m] in the constants, followed by
+    the weight of each sample."""
+
+    samples: tuple[int, ...]
+    constants: int
+
+
+def is_on_rod(arc_length: float, length: float) -> bool:
+    """Whether an arc length is between the ends of a rod, up to round-off."""
+    return -ROUND_OFF * length <= arc_length <= (1 + ROUND_OFF) * length
+
+
+def span_at(rod: RodProperties, x: float) -> int:
+    """Number of points before fraction x of a rod at which something may jump."""
+    stops = {round(place, 9) for place in rod.places.values()}
+    places = [station.x for station in rod.sections]
+    stops |= {round(a, 9) for a, b in pairwise(places) if a == b}
+    return sum(1 for stop in stops if 0 < stop < 1 and stop <= x)
+
+
+def note_sample(
+    build: Build, rod: RodProperties, x: float, force: int, state: Callable[[Any, Any, Any, Any], SectionState], *,
+    order: int, on_frames: bool = False, span: int | None = None, of_force: bool = True, of_moment: bool = True,
+) -> None:  # fmt: skip
+    """Register a section for outputs; span: for models with one formula along a piece of rod without jumps."""
+    if span is None:
+        span = span_at(rod, x)
+    build.rod_strains(rod.name, StrainSample(float(x), of_force, of_moment, span, order, force, on_frames, state))
+
+
+def material_wrench(strain: Any, rate: Any, at: Any, law: Law, mean: tuple[Any, Any] | None = None) -> Any:
+    """Response of a section's material to its strains and their rates: force and moment, with the signs of the strains.
+
+    mean: of a law that joins all pieces of a rod, the mean stretch and its rate.
+    """
+    of_one_metre = SimpleNamespace(**{**vars(at), "length": 1.0})
+    return -section_effect(strain, rate, of_one_metre, ca.DM(0, 1), law, mean=mean).force
+
+
+def section_state(
+    strain: Any, rate: Any, at: Any, signal: Any, law: Law, mean: tuple[Any, Any] | None = None
+) -> SectionState:
+    """State of a section with these strains (6) and rates; `at` are the constants of the section law by name."""
+    return SectionState(strain, material_wrench(strain, rate, at, law, mean), ca.SX(actuation(strain, signal)))
+
+
+def station(build: Build, rod: str, arc_length: Any, fraction: Any, path: str, *, of_force: bool) -> Station:
+    """The section of a rod at an arc length [m], a fraction of the rod's length, for its force or its moment and the
+    corresponding strains."""
+    samples = sorted(build.strain_samples[rod], key=lambda sample: sample.x)
+    able = [k for k, sample in enumerate(samples) if (sample.of_force if of_force else sample.of_moment)]
+    for amount in (fraction, 1 - fraction):
+        hint = "give an arc length between 0 and the rod's length"
+        build.require(amount + ROUND_OFF, path, "the arc length is off the rod", hint)
+    regions = _regions(samples, able)
+    if build.is_settled(fraction):
+        x = build.nominal(fraction)
+        used = next(window for end, window in regions if x < end)
+        weights = dict(zip(used, _lagrange([samples[k].x for k in used], x), strict=True))
+    else:
+        # the samples used for this station depend on parameters
+        weights, begin = dict.fromkeys(able, ca.SX(0)), -BEYOND
+        for end, used in regions:
+            inside, begin = ca.logic_and(fraction >= begin, fraction < end), end
+            for k, weight in zip(used, _lagrange([samples[k].x for k in used], fraction), strict=True):
+                weights[k] = weights[k] + ca.if_else(inside, weight, 0)
+    return Station(tuple(weights), build.system.constants([arc_length, *weights.values()]))
+
+
+def _regions(samples: Sequence[StrainSample], able: Sequence[int]) -> list[tuple[float, list[int]]]:
+    """Samples of the interpolating polynomials, for stations in order: the end of each region, and the closest samples."""
+    out: list[tuple[float, list[int]]] = []
+    for _, group in groupby(able, key=lambda k: samples[k].span):
+        inside = list(group)
+        size = min(samples[inside[0]].order, len(inside))
+        if out:
+            last = out[-1][1][-1]
+            out[-1] = ((samples[last].x + samples[inside[0]].x) / 2, out[-1][1])
+        for first in range(len(inside) - size + 1):
+            window = inside[first : first + size]
+            following = inside[first + size : first + size + 1]
+            end = (samples[window[0]].x + samples[following[0]].x) / 2 if following else BEYOND
+            out.append((end, window))
+    return out
+
+
+def _lagrange(points: Sequence[float], x: Any) -> list[Any]:
+    """Weights of points in the polynomial through them at x."""
+    out = []
+    for k, here in enumerate(points):
+        value: Any = 1.0
+        for j, other in enumerate(points):
+            if j != k:
+                value = value * (x - other) / (here - other)
+        out.append(value)
+    return out

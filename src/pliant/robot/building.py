@@ -1,0 +1,147 @@
+"""Building a spec from data: first the structure is checked, then the meaning; all faults are reported together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import ValidationError
+
+from pliant.language.base import with_known_keys
+from pliant.language.faults import Fault, SpecError, merged_faults
+from pliant.language.message_text import KeyPath, describe
+from pliant.language.schema_errors import read_errors
+from pliant.language.source import Source, with_includes
+from pliant.language.tree import Tree, from_plain
+from pliant.robot.defaults import apply_defaults
+from pliant.robot.semantic_checks import check_meaning
+
+if TYPE_CHECKING:
+    from pliant.robot.robot import RobotSpec
+
+    Spec = TypeVar("Spec", bound=RobotSpec)
+
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class UnreadableEntries:
+    """Entries of a model that were omitted because they could not be read; faults that depend on them are not reported.
+
+    dropped: entire entries, as (`joints`, `hinge`), or entire collections. trimmed: entries that lack a key.
+    frames: names of the frames of such bodies and rods, where these can be read; the frame of the part itself is "".
+    """
+
+    dropped: frozenset[KeyPath] = frozenset()
+    trimmed: frozenset[KeyPath] = frozenset()
+    frames: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def lacks(self, *collections: str) -> bool:
+        """Whether entries of these collections were omitted."""
+        return any(not path or path[0] in collections for path in self.dropped)
+
+    def touches(self, collection: str, name: str) -> bool:
+        """Whether an entry was omitted or lacks a key."""
+        return bool({(collection,), (collection, name)} & (self.dropped | self.trimmed))
+
+
+def build(cls: type[Spec], data: Any, handler: Callable[[Any], Spec], source: Source, *, whole: bool) -> Spec:
+    """The spec of `data` (a tree, or plain data); raises SpecError with all faults.
+
+    whole: whether to check the meaning too; otherwise only the structure is checked.
+    """
+    tree = data if isinstance(data, Tree) else from_plain(data)
+    if not isinstance(tree.value, dict):
+        raise SpecError([source.fault((), f"expected a mapping (key: value), got {describe(tree.value)}")])
+    source = with_includes(replace(source, tree=tree), [0])
+    tree, problems = apply_defaults(cls, source.tree or tree)
+    source = replace(source, tree=tree)
+    faults = [*_version(source), *(source.fault(*problem) for problem in problems)]
+    broken = UnreadableEntries()
+    spec: Spec | None
+    try:
+        spec = handler(tree.plain())
+    except ValidationError as error:
+        errors = list(read_errors(with_known_keys(error, cls)))
+        faults += [source.fault(*problem) for problem in errors]
+        spec, broken = _sound_part(handler, tree, [path for path, _, _ in errors])
+    if spec is not None:
+        spec._source = source
+        if whole:
+            wrong, remarks = check_meaning(spec, broken)
+            faults += wrong
+            spec._remarks = tuple(merged_faults(sorted_faults(remarks)))
+    if faults or spec is None:
+        raise SpecError(sorted_faults(faults), source.file)
+    return spec
+
+
+def _version(source: Source) -> list[Fault]:
+    """Check the version of the language, which is required in model files and optional in Python."""
+    given = source.tree.value.get("pliant") if source.tree else None
+    if given is None:
+        missing = source.fault((), "`pliant` is missing", "begin the file with `pliant: 1`")
+        return [missing] if source.file else []
+    if isinstance(given.value, int) and not isinstance(given.value, bool) and given.value > VERSION:
+        message = f"the model uses version {given.value} of the language, but this is version {VERSION}"
+        raise SpecError([source.fault(("pliant",), message, "use a newer version of Pliant")], source.file)
+    return []
+
+
+def _sound_part(
+    handler: Callable[[Any], Spec], tree: Tree, paths: list[KeyPath]
+) -> tuple[Spec | None, UnreadableEntries]:
+    """The model without the keys that cannot be read, or without their entries, so that the rest can be checked."""
+    kept = _without(tree, paths)
+    dropped = frozenset(path[:2] for path in paths if len(path) <= 2)
+    trimmed = frozenset(path[:2] for path in paths)
+    for _ in range(2):
+        try:
+            return handler(kept.plain()), UnreadableEntries(dropped, trimmed, _frames(tree, paths))
+        except ValidationError as error:
+            entries = [path[:2] for path, _, _ in read_errors(error)]
+            dropped |= frozenset(entries)
+            kept = _without(kept, entries)
+    return None, UnreadableEntries()
+
+
+OWN_FRAMES = {"bodies": ("",), "rods": ("", "tip")}
+"""Frames of every part in these collections."""
+
+
+def _frames(tree: Tree, paths: list[KeyPath]) -> dict[str, tuple[str, ...]]:
+    """Names of the frames of faulty bodies and rods, by part; without repeated parts, and parts with faults in their frames."""
+    found = {}
+    for collection, name in {path[:2] for path in paths if len(path) >= 2 and path[0] in OWN_FRAMES}:
+        entry = tree.value[collection].value.get(name)
+        if entry is None or not isinstance(entry.value, dict) or "count" in entry.value:
+            continue
+        given = entry.value.get("frames")
+        if (collection, name) in paths or any(path[:3] == (collection, name, "frames") for path in paths):
+            continue
+        if given is None or isinstance(given.value, dict):
+            found[str(name)] = (*OWN_FRAMES[str(collection)], *(given.value if given is not None else ()))
+    return found
+
+
+def _without(tree: Tree, paths: Iterable[KeyPath]) -> Tree:
+    for path in dict.fromkeys(paths):
+        tree = _remove(tree, path) or Tree({}, tree.place)
+    return tree
+
+
+def _remove(tree: Tree, path: KeyPath) -> Tree | None:
+    """The tree without the key at `path`; None if the key is missing, which is a fault of the tree itself."""
+    if not path or not isinstance(tree.value, dict):
+        return None
+    if path[0] not in tree.value:
+        return None if len(path) == 1 else tree  # the mapping with the key was already removed
+    child = _remove(tree.value[path[0]], path[1:])
+    kept = {key: value for key, value in tree.value.items() if key != path[0] or child is not None}
+    return Tree(kept if child is None else {**kept, path[0]: child}, tree.place)
+
+
+def sorted_faults(faults: Iterable[Fault]) -> list[Fault]:
+    """The faults without duplicates, sorted by file and line."""
+    return sorted(dict.fromkeys(faults), key=lambda fault: (fault.file or "", fault.line or 0))

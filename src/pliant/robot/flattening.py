@@ -1,0 +1,511 @@
+"""Flattening: a model without attached models and repeats, in which every body, joint, link, ... is independent.
+
+`link` with `count: 3` becomes `link[1]`, `link[2]`, `link[3]`; the body `bar` of a model attached as `left`
+becomes `left/bar`, and that model's world the massless body `left/world`, welded where it was attached.
+A body that is fixed without a joint has a weld of its name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from pliant.language.arguments import need_spec
+from pliant.language.base import FromFiles, Part
+from pliant.language.collection import collections
+from pliant.language.environment import finite, in_order, parameter_dimensions, to_node
+from pliant.language.evaluate import OpenDimension, dimension_of, evaluate
+from pliant.language.faults import Fault, SpecError
+from pliant.language.limits import limits, most
+from pliant.language.message_text import KeyPath, unit_after_value
+from pliant.language.names import NameMarker, Reference
+from pliant.language.parameter import Parameter
+from pliant.language.placement import Placement
+from pliant.language.scalar import CountMarker, Each, FormulaMarker, Quantity, Scalar
+from pliant.language.source import FileProblem
+from pliant.language.state_formula import THIS
+from pliant.language.syntax import ExpressionError, Node, Number, Symbol, choose, parse, substitute, symbols, to_text
+from pliant.language.traversal import Leaf, SplicedValues, map_leaves
+from pliant.parts.body.body import Body
+from pliant.parts.joint.base import JointBase
+from pliant.parts.output.base import OutputBase
+from pliant.robot.attached_models import overrides_of, read_attached
+from pliant.robot.fixed_bodies import BodyOnRod, fix_along, weld_at
+from pliant.robot.flat import HOMES, INSTANCE_NAMES, ONCE, Flat, Instance, Origin, Override
+from pliant.robot.repeats import PartInstance
+
+if TYPE_CHECKING:
+    from pliant.robot.attach import Attach
+    from pliant.robot.robot import RobotSpec
+
+WORLD = "world"
+
+_INDEX = re.compile(r"\[([^\[\]]+)\]")
+
+
+def flatten(spec: RobotSpec) -> RobotSpec:
+    """The model with all repeated and attached parts expanded; raises SpecError if references or files are wrong."""
+    need_spec(spec)
+    return flatten_with_structure(spec)[0]
+
+
+def flatten_with_structure(spec: RobotSpec) -> tuple[RobotSpec, frozenset[str]]:
+    """The flat model, and the parameters that determine its structure."""
+    flat = flatten_all(spec)
+    faults = [*flat.faults, *(fault for _, fault in flat.incomplete.values() if fault is not None)]
+    if faults or flat.incomplete:
+        raise SpecError(faults or [Fault(f"{name} cannot be read") for name in flat.incomplete], spec.title)
+    return flat_spec(spec, flat), _structural(flat)
+
+
+def flat_spec(spec: RobotSpec, flat: Flat) -> RobotSpec:
+    """The flat parts as a spec. It is derived from a checked one, so it is not checked again."""
+    data: dict[str, Any] = {**flat.things, "analyses": flat.analyses}
+    data |= {
+        "flat": True,
+        "name": spec.title,
+        "description": spec.description,
+        "world": spec.world,
+        "start": spec.start,
+    }
+    return type(spec).model_construct(**data).with_source(spec.source)
+
+
+def flatten_all(spec: RobotSpec) -> Flat:
+    """Flatten as far as possible, and record all faults."""
+    flat = Flat()
+    level = _Level(spec, flat, prefix="", overrides={})
+    if spec.flat:
+        level.keep()
+    else:
+        level.expand()
+    return flat
+
+
+def structural_parameters(spec: RobotSpec) -> frozenset[str]:
+    """Parameters that determine the structure of the model, such as the number of parts; other values make another model."""
+    return _structural(flatten_all(spec))
+
+
+def _structural(flat: Flat) -> frozenset[str]:
+    parameters: Mapping[str, Parameter] = flat.things.get("parameters", {})
+    found, waiting = set(), list(flat.structural)
+    while waiting:
+        name = waiting.pop()
+        if name in parameters and name not in found:
+            found.add(name)
+            waiting.extend(symbols(to_node(parameters[name].value)))
+    return frozenset(found)
+
+
+def _not_flat(collection: str, thing: Any) -> str:
+    """What flattening would have to expand in a part; empty if there is nothing."""
+    if collection == "attach":
+        return "attached models"
+    if isinstance(thing, Part) and getattr(thing, "count", None) is not None:
+        return "repeated parts"
+    is_fixed = isinstance(thing, Body) and (thing.parent is not None or thing.along is not None)
+    return "bodies that are fixed without a joint" if is_fixed else ""
+
+
+class _Level:
+    """A model that is being flattened: the top one or an attached one."""
+
+    def __init__(self, spec: RobotSpec, flat: Flat, *, prefix: str, overrides: Mapping[str, Override]) -> None:
+        self.spec, self.source, self.flat, self.prefix = spec, spec.source, flat, prefix
+        self.overrides = overrides
+        self.along: list[BodyOnRod] = []
+        single = {
+            name: given
+            for name, given in spec.parameters.items()
+            if given.count is None and not isinstance(given.value, Each)
+        }
+        self._take(single)
+        if len(single) < len(spec.parameters):  # counts and indices need the values of parameters that are not repeated
+            self._take(self._instances())
+
+    def _take(self, parameters: dict[str, Parameter]) -> None:
+        """Register parameters, their names in the flat model, and their values."""
+        self.parameters = parameters
+        self.names: dict[str, Node] = {name: self._meaning(name) for name in parameters}
+        self.values = self._numbers()
+
+    def _meaning(self, parameter: str) -> Node:
+        given = self._override(parameter)
+        return Symbol(self.prefix + parameter) if given is None else given.node
+
+    def _override(self, parameter: str) -> Override | None:
+        """The value from an outer model, if any: for this parameter, or for all instances of a repeated parameter."""
+        return self.overrides.get(parameter) or self.overrides.get(parameter.partition("[")[0])
+
+    def _numbers(self) -> dict[str, float]:
+        """Values of the parameters that can be evaluated; problems of the others are found by the checks."""
+        values: dict[str, float] = {}
+        for name in in_order(self.parameters)[0]:
+            given = self._override(name)
+            try:
+                if given is not None:
+                    values[name] = float(evaluate(given.node, self.flat.values))
+                else:
+                    own = to_node(self.parameters[name].value)
+                    values[name] = self.flat.values[self.prefix + name] = float(evaluate(own, values))
+            except ExpressionError:
+                continue
+        return values
+
+    def _instances(self) -> dict[str, Parameter]:
+        """All parameters, the repeated ones as their instances."""
+        found: dict[str, Parameter] = {}
+        for name, parameter in self.spec.parameters.items():
+            path = ("parameters", name)
+            for instance in self._counted("parameters", name, parameter):
+
+                def local(leaf: Leaf, instance: Instance = instance) -> Any:
+                    return self._local(leaf.value, leaf.path, instance)
+
+                alone = parameter.model_copy(update={"count": None}) if parameter.count is not None else parameter
+                found[instance.of(name)] = map_leaves(alone, local, path)
+        return found
+
+    def keep(self) -> None:
+        """Add the parts of this model, which is already flat, to the flat model unchanged."""
+        for collection in collections(type(self.spec)):
+            for name, thing in getattr(self.spec, collection).items():
+                path = (collection, name)
+                if what := _not_flat(collection, thing):
+                    self.flat.fault(self.source, path, f"a flat model has no {what}", "remove `flat: true`")
+                elif self.flat.room(1, self.source, path):
+                    self._put(collection, name, thing, Origin(self.source, path))
+        self.flat.analyses = self.spec.analyses
+
+    def expand(self) -> None:
+        """Add the parts of this model to the flat model, in the order of the schema."""
+        spec = self.spec
+        for name, parameter in self.parameters.items():
+            if self._override(name) is None:  # uses of an overridden parameter are replaced by its value
+                base, _, index = name.partition("[")
+                origin = Origin(self.source, ("parameters", base), int(index[:-1]) if index else None)
+                self.flat.add("parameters", self.prefix + name, self._changed(parameter, origin.path, ONCE), origin)
+        for collection in collections(type(spec)):
+            for name, thing in getattr(spec, collection).items():
+                if collection == "attach":
+                    for instance in self._counted(collection, name, thing):
+                        self._attach(name, thing, instance)
+                elif collection == "joints":
+                    self._joint(name, thing)
+                elif collection == "inputs":
+                    self._input(name, thing)
+                elif self.prefix and isinstance(thing, OutputBase) and thing.is_of_whole_robot:
+                    continue  # such as the energy, which would not be that of the attached model
+                elif collection != "parameters":
+                    for instance in self._counted(collection, name, thing):
+                        self._add(collection, name, self._one(thing, instance), instance)
+        fix_along(self.along, self.source, flat=self.flat)
+        analyses = map_leaves(spec.analyses, self._change(ONCE), ("analyses",))
+        if not self.prefix:
+            self.flat.analyses = analyses
+            return
+        self.flat.without_effect[self.prefix] = map_leaves(spec.world, self._change(ONCE), ("world",)), analyses
+        for key in ("world", "analyses"):
+            self.flat.origins[key, self.prefix] = Origin(self.source, (key,))
+
+    # -- instances ---------------------------------------------------------------------------------------------------
+
+    def _counted(self, collection: str, name: str, thing: Any) -> list[Instance]:
+        """The instances of a part, `ONCE` for one that is not repeated; none if the limit is exceeded."""
+        count, path = getattr(thing, "count", None), (collection, name)
+        if count is None:
+            if getattr(thing, "first_parent", None) is not None:
+                what, how = (
+                    ("joint", "repeat the child with `count`") if collection == "joints" else ("rod", "add `count`")
+                )
+                self.flat.fault(
+                    self.source, (*path, "first_parent"), f"the {what} is not repeated", f"remove it, or {how}"
+                )
+            return [ONCE] if self.flat.room(1, self.source, path) else []
+        number = self._count(count, (*path, "count"))
+        fits = self.flat.room(number, self.source, (*path, "count"))
+        self.flat.counts[collection, self.prefix + name] = number if fits else 0
+        if not fits:
+            return []
+        return [Instance(index, number) for index in range(1, number + 1)]
+
+    def _one(self, thing: Any, instance: Instance) -> Any:
+        """The part without the keys that repeat it; the first instance may have another parent."""
+        if instance.index is None:
+            return thing
+        changed: dict[str, Any] = {"count": None}
+        if (first := getattr(thing, "first_parent", None)) is not None:
+            changed |= {"first_parent": None, **({"parent": first} if instance.index == 1 else {})}
+        return thing.model_copy(update=changed)
+
+    def _count(self, count: int | str, path: KeyPath) -> int:
+        """The number of instances; 1 after a fault, so that the rest can be checked."""
+        if isinstance(count, int):
+            return count
+        node = parse(count)
+        self._note_structural(node)
+        try:
+            value = finite(count, self.values)
+            dimension = dimension_of(node, parameter_dimensions(self.parameters)[0])
+        except ExpressionError as error:
+            self.flat.fault(self.source, path, str(error), error.hint)
+            return 1
+        unit = unit_after_value(None if isinstance(dimension, OpenDimension) else dimension)
+        if unit or not (value >= 1 and value == round(value)):
+            message = f"the number of instances must be a positive integer, but {count} is {value:g}{unit}"
+            self.flat.fault(self.source, path, message, "use a parameter with an integer")
+            return 1
+        return int(min(value, 1e12))
+
+    def _note_structural(self, node: Node) -> None:
+        self.flat.structural |= symbols(substitute(node, self.names))
+
+    def _index(self, node: Node, text: str, path: KeyPath, instance: Instance) -> int | None:
+        """The value of the index in a name; None after a fault."""
+        try:
+            self._note_structural(node)
+            index = finite(to_text(node), {**self.values, **instance.values})
+        except ExpressionError as error:
+            if error.name in INSTANCE_NAMES:
+                error = ExpressionError(f"`{error.name}` is defined only in repeated parts")
+            self.flat.fault(self.source, path, f"in the index of {text}: {error}", error.hint)
+            return None
+        if index != round(index):
+            self.flat.fault(self.source, path, f"the index of {text} must be an integer, but it is {index:g}")
+        return round(index)
+
+    # -- parts -------------------------------------------------------------------------------------------------------
+
+    def _add(self, collection: str, name: str, thing: Any, instance: Instance = ONCE) -> None:
+        path, full_name = (collection, name), self.prefix + instance.of(name)
+        origin = Origin(self.source, path, instance.index)
+        if isinstance(thing, Part):
+            thing = self._changed(thing, path, instance)
+        elif isinstance(thing, (str, float, int, Each)):
+            thing = self._scalar(thing, path, instance)
+        if isinstance(thing, Body) and (thing.parent is not None or thing.along is not None):
+            thing = self._fixed(name, thing, instance)
+        self._put(collection, full_name, thing, origin)
+
+    def _put(self, collection: str, full_name: str, thing: Any, origin: Origin) -> None:
+        """Add a part to the flat model, with its files read."""
+        if isinstance(thing, FromFiles) and not thing.is_read:
+            try:
+                thing = self._with_files(thing)
+            except (FileProblem, ExpressionError) as problem:
+                self._leave_out(full_name, thing, origin, problem)
+                return
+        self.flat.add(collection, full_name, thing, origin)
+
+    def _changed(self, thing: Part, path: KeyPath, instance: Instance) -> Any:
+        """One instance of a part, with the names and values of the flat model."""
+        expanded = PartInstance(thing, path, instance, self._count)
+        for place in expanded.not_repeated:
+            message = "`around` arranges the instances of a repeated part, but this is not repeated"
+            self.flat.fault(self.source, place, message, "add `count`, or give the `angle`: {axis: z, angle: 30 deg}")
+        return map_leaves(expanded.part, self._change(instance, frozenset(thing.state_names()), expanded), path)
+
+    def _with_files(self, thing: FromFiles) -> FromFiles:
+        """The part with the content of its files."""
+
+        def value(scalar: Scalar) -> float:
+            return finite(scalar, self.flat.values)
+
+        for scalar in thing.values_read():
+            self._note_structural(to_node(scalar))
+        return thing.with_files(self.source, value)
+
+    def _leave_out(self, name: str, thing: FromFiles, origin: Origin, problem: FileProblem | ExpressionError) -> None:
+        """Record a part whose files, or a value needed to read them, cannot be read; the checks report the value."""
+        fault = None
+        if isinstance(problem, FileProblem):
+            fault = self.source.fault((*origin.path, *problem.path), str(problem), problem.hint)
+        self.flat.unread |= {origin.path}
+        collection = str(origin.path[0])
+        self.flat.incomplete[collection, name] = thing, fault
+        self.flat.origins[collection, name] = origin
+
+    def _joint(self, name: str, joint: JointBase) -> None:
+        """A joint, once for each instance of its child."""
+        body, _, frame = joint.child.partition(".")
+        count = self.flat.counts.get(("bodies", self.prefix + body))
+        if count is None:
+            for instance in self._counted("joints", name, joint):
+                self._add("joints", name, joint, instance)
+            return
+        self.flat.counts["joints", self.prefix + name] = count
+        if not self.flat.room(count, self.source, ("joints", name)):
+            return
+        for instance in (Instance(index, count) for index in range(1, count + 1)):
+            child = instance.of(body) + (f".{frame}" if frame else "")
+            first = instance.index == 1 and joint.first_parent is not None
+            parent = joint.first_parent if first else joint.parent
+            single = joint.model_copy(update={"child": child, "parent": parent, "first_parent": None})
+            self._add("joints", name, single, instance)
+
+    def _input(self, name: str, signal: Any) -> None:
+        """Add the signal of an input; one of a repeated parameter applies to all instances without their own signal."""
+        base, _, index = name.partition("[")
+        count = self.flat.counts.get(("parameters", self.prefix + base))
+        own = range(1, count + 1) if count is not None and not index else [int(index[:-1]) if index else None]
+        for instance in (Instance(number, count) for number in own):
+            driven = instance.of(base)
+            if (driven == name or driven not in self.spec.inputs) and self._override(driven) is None:
+                path = ("inputs", name)
+                thing = self._changed(signal, path, instance) if isinstance(signal, Part) else signal
+                if isinstance(thing, (str, float, int, Each)):
+                    thing = self._scalar(thing, path, instance)
+                self._put("inputs", self.prefix + driven, thing, Origin(self.source, path, instance.index))
+
+    def _fixed(self, name: str, body: Body, instance: Instance) -> Body:
+        """The body without its attachment, which becomes a weld with the name of the body."""
+        path, full_name = ("bodies", name), self.prefix + instance.of(name)
+        if name in self.spec.joints:
+            message = f"the weld of the body is called '{name}', but there is another joint of that name"
+            self.flat.fault(self.source, path, message, "rename the joint")
+            full_name += "/weld"
+        if body.along is not None:
+            self.along.append(BodyOnRod(instance.of(name), self.prefix, full_name, body.along, instance))
+        weld = weld_at(body, body.parent or self.prefix + WORLD, self.prefix + instance.of(name))
+        self.flat.add("joints", full_name, weld, Origin(self.source, path, instance.index))
+        placed = ("parent", "along", *Placement.model_fields)
+        update = {key: Body.model_fields[key].get_default(call_default_factory=True) for key in placed}
+        free = body.model_copy(update=update)
+        free.model_fields_set.difference_update(placed)  # so that the text of the flat model does not contain them
+        return free
+
+    # -- values ------------------------------------------------------------------------------------------------------
+
+    def _change(
+        self, instance: Instance, state: frozenset[str] = frozenset(), expanded: PartInstance | None = None
+    ) -> Callable[[Leaf], Any]:
+        """The function that transforms each value, name and reference of a part. state: quantities that coefficients may use."""
+
+        def change(leaf: Leaf) -> Any:
+            one = instance if expanded is None else expanded.instance_at(leaf.path)
+            if isinstance(leaf.marker, Quantity):
+                own = state if leaf.marker.of_state else frozenset()
+                return self._scalar(leaf.value, leaf.path, one, own)
+            if isinstance(leaf.marker, CountMarker) and leaf.field != ("count",):
+                return self._count(leaf.value, leaf.path)
+            if isinstance(leaf.marker, FormulaMarker):
+                return self._formula(leaf.value, leaf.path, one)
+            if isinstance(leaf.marker, Reference):
+                return self._references(leaf, one)
+            if isinstance(leaf.marker, NameMarker) and (self.prefix or instance.index is not None):
+                return self.prefix + instance.of(leaf.value)
+            return leaf.value
+
+        return change
+
+    def _local(self, value: Scalar, path: KeyPath, instance: Instance) -> Scalar:
+        """The value of one instance, with the names of this model."""
+        if isinstance(value, Each):
+            value = self._pick(value, path, instance)
+        if not isinstance(value, str) or not value.startswith("="):
+            return value
+        node = parse(value)
+        numbers: dict[str, Node] = {name: Number(float(number)) for name, number in instance.values.items()}
+        used, own = symbols(node) & numbers.keys(), self.values.get("count")
+        if "count" in used and instance.index == 1 and own is not None and own != instance.count:
+            message = (
+                f"`count` is the number of instances here, {instance.count}, but there is also a parameter 'count'"
+            )
+            self.flat.fault(self.source, path, message, "rename the parameter")
+        single = substitute(node, numbers) if used else node
+        if "[" in value:
+            single = choose(single, lambda index: self._index(index, value[1:], path, instance) or 1)
+        return value if single == node else to_text(single)
+
+    def _scalar(self, value: Scalar, path: KeyPath, instance: Instance, state: frozenset[str] = frozenset()) -> Scalar:
+        """The value of one instance, with the names of the flat model."""
+        value = self._local(value, path, instance)
+        if not self.prefix or not isinstance(value, str) or not value.startswith("="):
+            return value
+        node = parse(value)
+        used = symbols(node)
+        # an outer model may have a parameter with the name of a state quantity of this part
+        of_state: dict[str, Node] = {name: Symbol(THIS + name) for name in used & state - self.names.keys()}
+        if not used & (self.names.keys() | of_state.keys()):
+            return value
+        return to_text(substitute(node, {**self.names, **of_state}))
+
+    def _formula(self, text: str, path: KeyPath, instance: Instance) -> str:
+        """An expression of outputs and parameters in flat names."""
+        local = str(self._local(text, path, instance))
+        if not self.prefix:
+            return local
+        node = parse(local)
+        own: dict[str, Node] = {
+            name: Symbol(self.prefix + name)
+            for name in symbols(node)
+            if "/" in name or re.split(r"[.\[]", name)[0] in self.spec.outputs
+        }
+        return to_text(substitute(node, {**self.names, **own}))
+
+    def _pick(self, value: Each, path: KeyPath, instance: Instance) -> float | str:
+        if instance.index is None:
+            message = "`each` gives values per instance, but this is not repeated"
+            self.flat.fault(self.source, path, message, "give one value, or repeat the part with `count`")
+        elif len(value.each) != instance.count:
+            message = f"`each` has {len(value.each)} values for {instance.count} instances"
+            if instance.index == 1:
+                self.flat.fault(self.source, path, message, "give one value per instance")
+        else:
+            return value.each[instance.index - 1]
+        return value.each[0] if value.each else 0.0
+
+    def _references(self, leaf: Leaf, instance: Instance) -> Any:
+        """A reference in flat names. In a list the name of a repeated part refers to all of its instances."""
+        assert isinstance(leaf.marker, Reference)
+        name, dot, rest = leaf.value.partition(".")
+        if leaf.in_list and "[" not in name:
+            kind = leaf.marker.kind
+            homes = ("bodies", "rods", "meshes") if kind == "frame" else HOMES.get(kind, (kind + "s",))
+            count = next((n for home in homes if (n := self.flat.counts.get((home, self.prefix + name)))), None)
+            if count is not None:
+                instances = [f"{name}[{index}]{dot}{rest}" for index in range(1, count + 1)]
+                return SplicedValues(tuple(self._reference(text, leaf.path, instance) for text in instances))
+        return self._reference(leaf.value, leaf.path, instance)
+
+    def _reference(self, text: str, path: KeyPath, instance: Instance) -> str:
+        """A reference in flat names: prefix added, indices computed."""
+
+        def number(match: re.Match[str]) -> str:
+            try:
+                index = self._index(parse("=" + match[1]), text, path, instance)
+            except ExpressionError as error:
+                self.flat.fault(self.source, path, f"in the index of {text}: {error}", error.hint)
+                index = None
+            return match[0] if index is None else f"[{index}]"
+
+        return self.prefix + (_INDEX.sub(number, text) if "[" in text else text)
+
+    # -- attached models ---------------------------------------------------------------------------------------------
+
+    def _attach(self, name: str, attach: Attach, instance: Instance) -> None:
+        flat, path = self.flat, ("attach", name)
+        flat.attached += 1
+        if flat.attached > limits().attached:
+            if flat.attached == limits().attached + 1:
+                flat.fault(self.source, path, "too many models are attached", most("attached"))
+            return
+        inner = read_attached(self.spec, attach, path, flat)
+        if inner is None:
+            flat.unread |= {path}
+            return
+        prefix = f"{self.prefix}{instance.of(name)}/"
+        placed = self._changed(attach.model_copy(update={"count": None}), path, instance)
+        given = {
+            key: Override(to_node(value), self.source, (*path, "parameters", key))
+            for key, value in placed.parameters.items()
+        }
+        for start in (name + "/", instance.of(name) + "/"):
+            given |= {key.removeprefix(start): over for key, over in self.overrides.items() if key.startswith(start)}
+        level = _Level(inner, flat, prefix=prefix, overrides=overrides_of(inner, given, flat))
+        flat.add("bodies", prefix + WORLD, Body.model_construct(), Origin(self.source, path, instance.index))
+        weld = weld_at(placed, placed.to, prefix + WORLD)
+        flat.add("joints", prefix + WORLD, weld, Origin(self.source, path, instance.index))
+        level.expand()

@@ -1,0 +1,68 @@
+"""Requirements of rods on their sections and materials."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from pliant.language.message_text import KeyPath
+from pliant.parts.section.fibre_law import FIBRE_LAWS
+
+if TYPE_CHECKING:
+    from pliant.robot.semantic_checks import SemanticChecks
+
+Finding: TypeAlias = tuple[str, str, KeyPath, str, str]
+
+NEEDED = {"density": "kg/m^3", "youngs_modulus": "Pa"}
+"""Properties that every material of a rod needs, with units."""
+
+
+def rod_problems(checked: SemanticChecks) -> Iterator[Finding]:
+    """Check that materials are complete, and that a table of sections describes the entire rod and contains no tables."""
+    for name, rod in checked.flat.rods.items():
+        sections = [checked.flat.sections[key] for key in rod.section if key in checked.flat.sections]
+        if len(sections) < len(rod.section):
+            continue  # reported as a reference to nothing
+        yield from _materials(checked, name, rod, sections)
+        yield from _tables(checked, name, rod, sections)
+
+
+def _materials(checked: SemanticChecks, name: str, rod: Any, sections: list[Any]) -> Iterator[Finding]:
+    inner = [checked.flat.sections.get(key) for section in sections for _, key in section.stations_by_arc_length()]
+    needed = any(section.needs_material for section in [*sections, *inner] if section is not None)
+    if needed and not rod.material:
+        message = f"the rod '{name}' has no material"
+        yield "rods", name, (), message, "add `material`; only sections of shape `stiffness` need none"
+    law = FIBRE_LAWS.get(rod.law)
+    key_of_law = law.key if law is not None else ""
+    if key_of_law and not needed and not rod.material:
+        message = f"the law '{rod.law}' needs `{key_of_law}` of a material, and the rod '{name}' has none"
+        yield "rods", name, ("law",), message, f"add a `material` with `{key_of_law}`, or choose another law"
+    for index, key in enumerate(rod.material):
+        material = checked.flat.materials.get(key)
+        if material is None or checked.broken.touches("materials", key):
+            continue
+        missing = [field for field in NEEDED if getattr(material, field) is None]
+        if material.poissons_ratio is None and material.shear_modulus is None:
+            missing.append("poissons_ratio")
+        if missing:
+            message = f"the rod '{name}' needs {' and '.join(missing)} of its material '{key}'"
+            yield "rods", name, ("material", index), message, f"add {' and '.join(missing)} to the material"
+        if key_of_law and getattr(material, key_of_law) is None:
+            message = f"the law '{rod.law}' of the rod '{name}' needs `{key_of_law}` of its material '{key}'"
+            yield "rods", name, ("law",), message, f"add `{key_of_law}` to the material, or choose another law"
+
+
+def _tables(checked: SemanticChecks, name: str, rod: Any, sections: list[Any]) -> Iterator[Finding]:
+    for index, section in enumerate(sections):
+        stations = section.stations_by_arc_length()
+        if not stations:
+            continue
+        if len(sections) > 1:
+            message = f"the section '{rod.section[index]}' is a table, which describes the entire rod"
+            yield "rods", name, ("section", index), message, "give only the table"
+            continue
+        if any(
+            checked.flat.sections[key].stations_by_arc_length() for _, key in stations if key in checked.flat.sections
+        ):
+            yield "sections", rod.section[index], ("stations",), "a table cannot contain another table", ""

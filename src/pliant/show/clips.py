@@ -1,0 +1,167 @@
+"""Motions to display: a simulated run, the vibration of a mode, an equilibrium."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pliant.analysis.numerics.state import assemble
+from pliant.parts.joint.coordinate import LengthCoordinate
+from pliant.show.marks import Scene
+from pliant.show.scene import SceneMaker
+
+if TYPE_CHECKING:
+    from pliant.analysis.numerics.result import LabelledResult, Result
+    from pliant.analysis.result import AnalysisResult, Poses
+    from pliant.analysis.statics.equilibrium import Equilibrium
+    from pliant.analysis.statics.path import Path
+    from pliant.engine.equations import Equations
+
+
+@dataclass(frozen=True)
+class ClipLayout:
+    """Size and speed of moving pictures."""
+
+    most_frames: int = 1200
+    """Maximum number of frames: longer runs are shown at evenly spaced saved times."""
+    most_edges: int = 1_000_000
+    """Maximum number of edges of meshes in all frames together: such a page has about 40 MB."""
+    path_seconds: float = 5.0
+    """Duration of a path of equilibria [s]."""
+    most_slides: int = 12
+    """Maximum number of coordinates of slides whose extremes are drawn."""
+
+
+CLIPS = ClipLayout()
+
+
+@dataclass(frozen=True)
+class Clip:
+    """Scenes at increasing times [s].
+
+    Attributes:
+        name: description.
+        times: of the scenes [s].
+        scenes: one for each time.
+        loops: whether it starts again at its end.
+        words: shown instead of the time, such as a frequency.
+        captions: shown instead of the time, one for each scene.
+    """
+
+    name: str
+    times: np.ndarray
+    scenes: tuple[Scene, ...]
+    loops: bool = False
+    words: str = ""
+    captions: tuple[str, ...] = ()
+
+
+def run_clip(eqs: Equations, run: Result, *, name: str = "motion", most: int = CLIPS.most_frames) -> Clip:
+    """A simulated run, at up to `most` times, fewer for large meshes."""
+    chosen = spread_indices(run.time, min(most, most_frames(eqs)))
+    return Clip(name, run.time[chosen] - run.time[0], tuple(run_scenes(eqs, run, chosen)))
+
+
+def most_frames(eqs: Equations) -> int:
+    """Number of frames of a robot on one page: fewer for large meshes, whose edges move individually."""
+    edges = sum(len(mesh.lattice.edges) for mesh in eqs.model.spec.meshes.values())
+    return max(2, min(CLIPS.most_frames, CLIPS.most_edges // max(edges, 1)))
+
+
+def run_maker(eqs: Equations, run: Result) -> SceneMaker:
+    """Creates the scenes of a run, whose rails and mounts are the same at all its times."""
+    return SceneMaker(eqs, parameters_of_run(eqs, run), poses=_extremes(eqs, run.q))
+
+
+def run_scenes(eqs: Equations, run: Result, chosen: Iterable[int], maker: SceneMaker | None = None) -> Iterator[Scene]:
+    """Scenes of a run at some of its saved times, with the active parameters and inputs. maker: that of `run_maker`, if there is
+    one."""
+    spec = eqs.model.spec
+    # inputs are visible only in loads and tendons; without these they need not be evaluated
+    inputs = run.inputs if spec.loads or spec.tendons else {}
+    q, times, touching = run.q, run.time, run.contacts
+    maker = run_maker(eqs, run) if maker is None else maker
+    for k in chosen:
+        maker.inputs = {name: float(values[k]) for name, values in inputs.items() if name in eqs.inputs}
+        yield maker.at(q[k], float(times[k]), touching.sample(k) if touching.names else None)
+
+
+def _extremes(eqs: Equations, q: np.ndarray) -> list[np.ndarray]:
+    """Poses among those of a run (times x coordinates): the first, and those at the ends of the travel of each slide."""
+    columns = [c.q_at for c in eqs.model.coordinates if isinstance(c.spec, LengthCoordinate)][: CLIPS.most_slides]
+    rows = {0, *(int(f(q[:, k])) for k in columns for f in (np.argmin, np.argmax))} if len(q) else set()
+    return [q[k] for k in sorted(rows)]
+
+
+def parameters_of_run(eqs: Equations, run: LabelledResult) -> dict[str, float]:
+    """The parameters of a result, as far as these equations accept them."""
+    known = set(eqs.parameters) - eqs.model.structural
+    return {
+        name: float(value) for name, value in json.loads(run.recorded.attributes["parameters"]).items() if name in known
+    }
+
+
+def path_clip(eqs: Equations, path: Path, *, name: str = "path") -> Clip:
+    """Successive poses along a path of equilibria; the entire path takes five seconds."""
+    chosen = spread_indices(np.arange(len(path), dtype=float), most_frames(eqs))
+    scenes, poses = [], _extremes(eqs, path.q)
+    parameters, inputs = parameters_of_run(eqs, path), json.loads(path.recorded.attributes["inputs"])
+    for k in chosen:
+        # the name is unique among both
+        (inputs if path.parameter in eqs.inputs else parameters)[path.parameter] = float(path.value[k])
+        maker = SceneMaker(eqs, parameters, inputs=inputs, poses=poses)
+        scenes.append(maker.at(path.q[k], float(path.recorded.attributes["time"])))
+    unit = path.unit(path.parameter)
+    captions = tuple(f"{path.parameter} = {path.value[k]:.4g} {unit}".strip() for k in chosen)
+    return Clip(name, np.linspace(0, CLIPS.path_seconds, len(chosen)), tuple(scenes), captions=captions)
+
+
+def spread_indices(times: np.ndarray, most: int) -> np.ndarray:
+    """Indices of all times, or of `most` of them at nearly equal distances, including the first and the last."""
+    if len(times) <= most:
+        return np.arange(len(times))
+    wanted = np.linspace(times[0], times[-1], most)
+    return np.unique(np.clip(np.searchsorted(times, wanted - 1e-12 * abs(times[-1])), 0, len(times) - 1))
+
+
+def start_clip(eqs: Equations, *, name: str = "start") -> Clip:
+    """The initial pose, moved onto its constraints."""
+    start = eqs.initial_state()
+    made = assemble(eqs, eqs.binding, 0.0, start.q, start.v, start.given)
+    return Clip(name, np.zeros(1), (SceneMaker(eqs).at(made.q),))
+
+
+def pose_clip(eqs: Equations, pose: Equilibrium, *, name: str = "at rest") -> Clip:
+    """An equilibrium."""
+    maker = SceneMaker(eqs, pose.parameters, inputs=pose.inputs)
+    return Clip(name, np.zeros(1), (maker.at(pose.q, pose.time, pose.state.contacts),))
+
+
+def result_clips(found: AnalysisResult, *, most: int = 12) -> list[Clip]:
+    """The poses that a result plays: at most `most` series of them, fewer for large meshes."""
+    eqs, left = found.equations, most_frames(found.equations)
+    played: list[Poses] = []
+    for poses in islice(found.poses(), most):
+        left -= len(poses.q)
+        if left < 0 and played:
+            break
+        played.append(poses)
+    maker = SceneMaker(eqs, poses=_extremes(eqs, np.concatenate([x.q for x in played])) if played else [])
+    clips = []
+    for poses in played:
+        chosen = spread_indices(poses.times, most_frames(eqs))
+        t = np.broadcast_to(poses.t, len(poses.q))
+        scenes = [maker.at(poses.q[k], float(t[k])) for k in chosen]
+        captions = tuple(poses.captions[k] for k in chosen) if poses.captions else ()
+        clips.append(Clip(poses.name, poses.times[chosen], tuple(scenes), poses.loops, poses.words, captions))
+    return clips
+
+
+def all_scenes(clips: Sequence[Clip]) -> list[Scene]:
+    """The scenes of all clips, concatenated."""
+    return [scene for clip in clips for scene in clip.scenes]

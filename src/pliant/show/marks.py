@@ -1,0 +1,214 @@
+"""Elements of a scene: solids, soft rods, joints, links, loads and marks, in world coordinates [m]."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from pliant.show.rod_curve import RodCurve
+from pliant.show.surfaces import SurfaceMark, middle, reached
+
+Pose = tuple[np.ndarray, np.ndarray]
+SolidForm = Literal["rod", "cylinder", "box", "ball", "dot", "none"]
+
+
+@dataclass(frozen=True)
+class Solid:
+    """A body. `form` defines the meaning of `points`: two ends of a rod or cylinder, eight corners of a box, one centre.
+
+    `radius` [m] is that of cylinders and balls; `arms` are pairs of points joined by thin lines, for frames and joints
+    that the shape does not reach.
+    """
+
+    name: str
+    form: SolidForm
+    points: np.ndarray
+    radius: float = 0.0
+    arms: tuple[tuple[np.ndarray, np.ndarray], ...] = ()
+    center: np.ndarray = field(default_factory=lambda: np.zeros(3))
+
+
+@dataclass(frozen=True)
+class JointMark:
+    """A joint.
+
+    Attributes:
+        kind: its type in the language.
+        base, place, child: origins of the parent frame, of the joint in it, and of the child [m].
+        axis: its (first) axis, if it has one.
+        grounded: whether its parent is the world.
+        spring: whether one of its coordinates has a spring.
+        toward: from the child's origin to its centre of mass [m].
+        behind: extent of the child's shape from its origin against the axis [m].
+        drive: direction along the axis to the drive of the child, if its motion is prescribed.
+        travel: lowest and highest distance of the child from its place along the axis, in the poses that all scenes of the
+            robot have in common [m]. Rails and mounts are placed by it, so that they do not move with the child.
+    """
+
+    kind: str
+    base: np.ndarray
+    place: np.ndarray
+    child: np.ndarray
+    axis: np.ndarray | None
+    grounded: bool
+    spring: bool
+    toward: np.ndarray
+    behind: float = 0.0
+    drive: np.ndarray | None = None
+    travel: tuple[float, float] = (0.0, 0.0)
+
+    def reach(self, direction: np.ndarray) -> float:
+        """Furthest distance of the child's shape from the place, along the axis or against it, over the travel [m]; the shape is
+        assumed to be symmetric about its centre."""
+        assert self.axis is not None
+        sign = float(np.sign(direction @ self.axis))
+        shape = self.behind if sign < 0 else self.behind + 2 * float(self.toward @ self.axis)
+        return max(0.0, *(sign * x for x in self.travel)) + max(0.0, shape)
+
+    def spring_start(self, size: float, seen: float = 1.0) -> np.ndarray:
+        """Start of the spring of a slide: the origin of the parent if it lies on the axis outside the travel, else a point behind
+        the travel of the child. Further behind only for a child that moves so far beyond its travel that it would cover it.
+        size: of the robot [m]; seen: visible part of lengths along the axis."""
+        assert self.axis is not None
+        way = self.base - self.place
+        before, now, (low, high) = float(way @ self.axis), float((self.child - self.place) @ self.axis), self.travel
+        on_axis = np.linalg.norm(way - before * self.axis) < 1e-6 * size
+        if on_axis and max(low - before, before - high) > max(1e-3 * size, self.behind):
+            return self.base
+        room = float(np.clip(2 * self.behind, 0.25 * size, 0.75 * size)) / seen
+        return np.asarray(self.place + (min(low - room, now - 0.3 * room) - self.behind) * self.axis)
+
+
+@dataclass(frozen=True)
+class LinkMark:
+    """A link between two points (2 x 3); `slack` if it is one-sided and carries no load."""
+
+    name: str
+    kind: Literal["spring", "line", "beam"]
+    ends: np.ndarray
+    slack: bool = False
+
+
+@dataclass(frozen=True)
+class TendonMark:
+    """A tendon through points (n x 3); `slack` if it carries no load."""
+
+    name: str
+    points: np.ndarray
+    slack: bool
+
+
+@dataclass(frozen=True)
+class MeshMark:
+    """A mesh.
+
+    Attributes:
+        name: the mesh's name.
+        nodes: n x 3 [m].
+        edges: indices of the two nodes of each edge (m x 2).
+        held: indices of the nodes that are fixed to frames.
+        slack: indices of the edges that can only pull and carry no load.
+    """
+
+    name: str
+    nodes: np.ndarray
+    edges: np.ndarray
+    held: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
+    slack: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
+
+
+@dataclass(frozen=True)
+class LoadMark:
+    """An external load: its point of application [m], its current force [N] and moment [N m], in world axes."""
+
+    name: str
+    point: np.ndarray
+    force: np.ndarray
+    moment: np.ndarray
+
+
+@dataclass(frozen=True)
+class PushMark:
+    """The force of a contact [N] on one of its two parts, and its point of application [m]; `key` identifies it while it lasts."""
+
+    key: int
+    point: np.ndarray
+    force: np.ndarray
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Everything that is drawn. `turns` and `slides` are the world directions of the joints' axes; `swept` are points (n x 3) of
+    the robot in the poses that all its scenes have in common, none if it has no slides."""
+
+    solids: tuple[Solid, ...]
+    rods: tuple[RodCurve, ...]
+    joints: tuple[JointMark, ...]
+    links: tuple[LinkMark, ...]
+    tendons: tuple[TendonMark, ...]
+    loads: tuple[LoadMark, ...]
+    constraints: tuple[np.ndarray, ...]
+    frames: dict[str, Pose]
+    gravity: np.ndarray
+    turns: tuple[np.ndarray, ...]
+    slides: tuple[np.ndarray, ...]
+    meshes: tuple[MeshMark, ...] = ()
+    surfaces: tuple[SurfaceMark, ...] = ()
+    pushes: tuple[PushMark, ...] = ()
+    swept: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
+
+    def plane_points(self) -> np.ndarray:
+        """Points that have to be in one plane for the mechanism to be planar, for any widths of its bodies (n x 3)."""
+        points = self._parts()
+        center = 0.5 * (points.min(axis=0) + points.max(axis=0))
+        return np.concatenate([points] + [middle(surface, center)[None] for surface in self.surfaces])
+
+    def _parts(self) -> np.ndarray:
+        """Points of the robot itself (n x 3)."""
+        parts = [s.center[None] for s in self.solids]
+        parts += [np.stack([j.place, j.child]) for j in self.joints]
+        parts += [r.points for r in self.rods] + [m.ends for m in self.links] + list(self.constraints)
+        parts += [m.points for m in self.tendons] + [m.nodes for m in self.meshes]
+        parts += [p[None] for _, p in self.frames.values()]
+        return np.concatenate(parts) if parts else np.zeros((1, 3))
+
+    def outline_points(self) -> np.ndarray:
+        """Points of everything, bodies with their corners, and the visible parts of surfaces (n x 3)."""
+        points = np.concatenate([self._parts()] + [outline(s) for s in self.solids])
+        return np.concatenate([points] + [reached(surface, points) for surface in self.surfaces])
+
+
+MANY_PUSHES = 6
+"""Arrows of contact forces are shorter if there are more than this at a time."""
+
+
+def push_scale(scenes: Sequence[Scene]) -> float:
+    """Contact force [N] of the longest arrow: 90 % of the scenes have no larger one. With those of impacts, which are larger, the
+    arrows of all others would be too short to be visible. It is larger if there are many contacts, whose arrows would cover the
+    robot."""
+    touching = [scene.pushes for scene in scenes if scene.pushes]
+    strongest = [max(float(np.linalg.norm(push.force)) for push in pushes) for pushes in touching]
+    if not strongest:
+        return 0.0
+    crowd = max(1.0, float(np.median([len(pushes) for pushes in touching])) / MANY_PUSHES)
+    return float(np.percentile(strongest, 90)) * crowd
+
+
+def outline(solid: Solid) -> np.ndarray:
+    """Extreme points of a solid (n x 3)."""
+    if solid.radius == 0:
+        return solid.points
+    offsets = solid.radius * np.array([[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 1], [0, 0, -1.0]])
+    return (solid.points[:, None] + offsets).reshape(-1, 3)
+
+
+def rod_outline(rod: RodCurve) -> np.ndarray:
+    """Extreme points of the sections of a rod along the world's axes (n x 3); sections are treated as round."""
+    along = np.gradient(rod.points, axis=0)
+    along /= np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-300)
+    # a disc of radius r across a unit vector u reaches r sqrt(1 - u_x^2) along x
+    reach = rod.half_sizes.max(axis=1)[:, None] * np.sqrt(np.maximum(1 - along**2, 0.0))
+    return np.concatenate([rod.points - reach, rod.points + reach])

@@ -1,0 +1,154 @@
+"""Display of robots and results in a notebook: a table, and a three-dimensional view in an iframe."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pliant.analysis.numerics.coordinate_rows import coordinate_rows
+from pliant.engine.outputs import output_units
+from pliant.language.column_headings import heading
+from pliant.language.faults import SpecError
+from pliant.robot.derive import derive
+from pliant.robot.reader import load_text
+from pliant.show import tables
+from pliant.show.clips import Clip, pose_clip, result_clips, run_clip, start_clip
+from pliant.show.comparison_table import comparison_table
+from pliant.show.fit_page import fit_tables
+from pliant.show.page import frame, page, table, text
+from pliant.show.player import player
+
+if TYPE_CHECKING:
+    from pliant.analysis.numerics.result import Result
+    from pliant.analysis.result import AnalysisResult
+    from pliant.analysis.statics.equilibrium import Equilibrium
+    from pliant.engine.equations import Equations
+    from pliant.identify.compare import Comparison
+    from pliant.identify.fit import Fit
+    from pliant.robot.robot import RobotSpec
+    from pliant.show.film import Film
+
+MOST_PARTS = 200
+"""Robots with more coordinates are not derived just for display."""
+MOST_FRAMES = 300
+MOST_ROWS, MOST_NUMBERS = 12, 9
+LARGEST_FILM = 20_000_000
+"""Films with more bytes are not embedded."""
+
+
+def spec_html(spec: RobotSpec) -> str:
+    """The tables of a robot, and the robot at the start."""
+
+    def clips() -> list[Clip]:
+        return [_start(derive(spec))]
+
+    return tables.html(spec, _view(spec.name or "robot", clips))
+
+
+def equations_html(eqs: Equations) -> str:
+    """Equations: a summary, and the robot at the start."""
+    return f"<p>{text(repr(eqs))}</p>" + _view(eqs.model.spec.name or "robot", lambda: [_start(eqs)])
+
+
+def equilibrium_html(found: Equilibrium) -> str:
+    """An equilibrium: its inputs, outputs and coordinates, and a view."""
+    units = output_units(found.equations.model)
+    outputs = [(heading(name, units[name]), _numbers(value)) for name, value in found.outputs.items()]
+    rows = [(heading(row.name, row.unit), row.value) for row in coordinate_rows(found.equations.model, found.q)]
+    words = f"<p>{text(found.message)}</p>"
+    inputs = [(name, f"{value} {unit}".strip()) for name, value, unit in found.input_rows]
+    for what, pairs in (("input", inputs), ("output", outputs)):
+        words += _listed(what, pairs) if pairs else ""
+    listed = table(("coordinate", "value"), rows[: 2 * MOST_ROWS])
+    if len(rows) > 2 * MOST_ROWS or len(rows) < len(found.q):
+        listed += f"<p>Not all of {len(found.q)} coordinates are listed one by one; <code>coordinates</code> has them all.</p>"
+    if len(rows) > MOST_ROWS:
+        listed = f"<details><summary>{len(found.q)} coordinates</summary>{listed}</details>"
+    return words + listed + _view("the robot at rest", lambda: [pose_clip(found.equations, found)])
+
+
+def _numbers(value: Any) -> str:
+    """A number, or a list of numbers, with six digits; long lists are cut."""
+    values = np.ravel(value).tolist()
+    if np.ndim(value) == 0:
+        return f"{values[0]:.6g}"
+    return f"[{', '.join(f'{x:.6g}' for x in values[:MOST_NUMBERS])}{', ...' if len(values) > MOST_NUMBERS else ''}]"
+
+
+def _listed(what: str, rows: Sequence[tuple[str, str]]) -> str:
+    """A table of inputs or outputs; the rest of a long one is folded."""
+    head = (what, "value")
+    if len(rows) <= MOST_ROWS + 2:
+        return table(head, rows)
+    rest = f"<details><summary>{len(rows) - MOST_ROWS} more {what}s</summary>{table(head, rows[MOST_ROWS:])}</details>"
+    return table(head, rows[:MOST_ROWS]) + rest
+
+
+def _remarks(notes: Sequence[str]) -> str:
+    """The remarks of a result, a paragraph each."""
+    return "".join(f"<p>{text(note)}</p>" for note in notes[:MOST_ROWS])
+
+
+def result_of_analysis_html(found: AnalysisResult) -> str:
+    """Any result: its message, short tables, remarks and poses."""
+    parts = [f"<p>{text(found.message)}</p>" if found.message else ""]
+    for sheet in (sheet for sheet in found.sheets() if sheet.where == "text"):
+        parts.append(table(sheet.columns, sheet.short.rows))
+        parts.append(f"<p>{sheet.hidden} more {text(sheet.words)} are not shown.</p>" if sheet.hidden else "")
+    title = type(found).analysis.title.lower()
+    return "".join(parts) + _remarks(found.remarks) + _view(title, lambda: result_clips(found))
+
+
+def fit_html(found: Fit) -> str:
+    """A fit: its parameters and errors."""
+    return fit_tables(found) + _remarks(found.warnings)
+
+
+def comparisons_html(found: Sequence[Comparison]) -> str:
+    """Comparisons of rod models: their errors and times."""
+    notes = dict.fromkeys(note for row in found for note in row.notes)
+    return comparison_table(found) + _remarks(tuple(notes))
+
+
+def film_html(found: Film) -> str:
+    """A film that plays in the notebook; a text if its file is large or gone."""
+    words = f"<p>{text(repr(found))}</p>"
+    try:
+        content = found.path.read_bytes()
+    except OSError:
+        return words
+    if len(content) > LARGEST_FILM:
+        return f"{words}<p>It is too large to be shown here: {len(content) / 1e6:.0f} MB.</p>"
+    data = base64.b64encode(content).decode()
+    if found.path.suffix == ".gif":
+        return f'<img alt="film" src="data:image/gif;base64,{data}" style="max-width:100%">{words}'
+    return f'<video controls loop src="data:video/mp4;base64,{data}" style="max-width:100%"></video>{words}'
+
+
+def result_html(run: Result) -> str:
+    """A run: a summary, and the motion."""
+
+    def clips() -> list[Clip]:
+        eqs = derive(load_text(run.recorded.attributes["model_text"]))
+        return [run_clip(eqs, run, most=MOST_FRAMES)] if len(run.time) else []
+
+    first, *_ = repr(run).split("\n", 1)
+    return f"<p>{text(first)}</p>" + _remarks(run.warnings) + _view("the motion", clips)
+
+
+def _start(eqs: Equations) -> Clip:
+    if len(eqs.coordinates) > MOST_PARTS:
+        raise ValueError(f"more than {MOST_PARTS} coordinates")
+    return start_clip(eqs)
+
+
+def _view(title: str, clips: Callable[[], Sequence[Clip]]) -> str:
+    """A player in a frame; a text if there is nothing to show."""
+    try:
+        shown = clips()
+    except (ArithmeticError, RuntimeError, SpecError, ValueError) as reason:
+        return f"<p>no three-dimensional view: {text(reason)}</p>"
+    return frame(page(title, player("stage", title, shown), fill=True)) if shown else ""

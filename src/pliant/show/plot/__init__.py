@@ -1,0 +1,33 @@
+"""Plots for publications: functions that take results and return matplotlib axes.
+
+Lines differ in colour, brightness and dashes, so that they are distinguishable in grey prints and for colour-blind
+readers. Axes have units. Every function draws on `ax` if given, and otherwise creates a figure one column wide;
+`save` writes it as .pdf, .svg or .png. Matplotlib is imported only when something is drawn.
+"""
+
+from pliant.show.plot.continuation import path
+from pliant.show.plot.identification import compare, fit, likelihood, search
+from pliant.show.plot.motion import energy, inputs, profile, spectrum, trajectory
+from pliant.show.plot.poses import shape
+from pliant.show.plot.style import save
+from pliant.show.plot.sweep import effects, parallel
+from pliant.show.plot.vibration import eigenvalues, modes
+
+__all__ = [
+    "compare",
+    "effects",
+    "eigenvalues",
+    "energy",
+    "fit",
+    "inputs",
+    "likelihood",
+    "modes",
+    "parallel",
+    "path",
+    "profile",
+    "save",
+    "search",
+    "shape",
+    "spectrum",
+    "trajectory",
+]

@@ -1,0 +1,352 @@
+"""Reports: one self-contained page about a robot and its results."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pliant._version import __version__
+from pliant.analysis.numerics.result import Result
+from pliant.analysis.numerics.status import Status
+from pliant.analysis.numerics.versions import versions
+from pliant.analysis.result import AnalysisResult
+from pliant.analysis.statics.equilibrium import Equilibrium
+from pliant.analysis.statics.path import Path
+from pliant.engine.outputs import output_units
+from pliant.gradient.optimize import Optimum, spare_words
+from pliant.identify.compare import Comparison
+from pliant.identify.fit import Fit
+from pliant.language.column_headings import heading
+from pliant.language.files import write_whole
+from pliant.language.message_text import INSTANCE
+from pliant.show import plot
+from pliant.show.clips import Clip, path_clip, pose_clip, result_clips, run_clip
+from pliant.show.comparison_table import comparison_table
+from pliant.show.figures import constraint_error
+from pliant.show.fit_page import FitContent, fit_html
+from pliant.show.page import encoded, page, prose, table, text
+from pliant.show.plot.described import figures_of
+from pliant.show.plot.identification import reference_of
+from pliant.show.plot.motion import profile_names
+from pliant.show.report_part import ReportPart
+from pliant.show.tables import overview, tree_lines
+from pliant.study.measures import Table
+
+if TYPE_CHECKING:
+    from pliant.engine.equations import Equations
+
+FEW_ROWS, MOST_ROWS, MOST_PLOTS, MOST_PLAYED = 12, 40, 8, 12
+"""Maximum rows of an open table, rows of any table, plots of outputs, played motions; the page states what is omitted."""
+TOGETHER, MOST_LINES = 6, 12
+"""Maximum number of inputs in one plot, and of lines of a repeated output."""
+
+
+@dataclass(frozen=True)
+class ComparisonContent:
+    """Results of `compare`."""
+
+    rows: tuple[Comparison, ...]
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Remarks on all models."""
+        return tuple(note for row in self.rows for note in row.notes)
+
+
+@dataclass(frozen=True)
+class SweepContent:
+    """Cases of a sweep: their table, the measure that ranks them, and the best ones, each with its equations and
+    result (a motion or an equilibrium)."""
+
+    table: Table
+    by: str | None
+    largest: bool
+    best: tuple[tuple[int, Equations, Result | Equilibrium], ...]
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Remarks on cases."""
+        return tuple(self.table.remarks())
+
+
+def write_report(eqs: Equations, path: str | os.PathLike[str], findings: Sequence[Any]) -> list[str]:
+    """Write the report about a robot and its results (see `report`) atomically. Returns what could not be drawn, with the
+    reason."""
+    missing: list[str] = []
+    write_whole(pathlib.Path(path), encoded(report(eqs, findings, missing)))
+    return missing
+
+
+def report(eqs: Equations, findings: Sequence[Any], missing: list[str] | None = None) -> str:
+    """The page about a robot and its equilibria, modes, linear systems, runs, comparisons, fits, sweeps and optima, in the given
+    order.
+
+    missing: extended by what could not be drawn, which the page states in its place.
+    """
+    shown = overview(eqs.model.spec)
+    missing = [] if missing is None else missing
+    start = ReportPart("model", missing)
+    sections = [("Model", start.made(lambda: _model(eqs, start), "the model")), *_sections(eqs, findings, missing)]
+    sections += [("Reproduction", _reproduction(eqs))]
+    links = "".join(f'<a href="#part{k}">{text(title)}</a>' for k, (title, _) in enumerate(sections))
+    body = [f"<h1>{text(shown.title)}</h1>", f"<p>{prose(shown.description)}</p>" if shown.description else ""]
+    body += [f'<nav aria-label="Sections">{links}</nav>']
+    body += [f'<p class="warning" role="note">{text(note)}</p>' for note in dict.fromkeys(_warnings(findings))]
+    body += [
+        f'<section id="part{k}"><h2>{text(title)}</h2>{content}</section>'
+        for k, (title, content) in enumerate(sections)
+    ]
+    return page(f"{shown.title} - Pliant report", "\n".join(body))
+
+
+def _warnings(findings: Sequence[Any]) -> Iterator[str]:
+    """Remarks of all analyses, each with the name of its section if there are several."""
+    for finding in findings:
+        title = f"{_writer(finding)[0]}: " if len(findings) > 1 else ""
+        notes = finding.remarks if isinstance(finding, AnalysisResult) else getattr(finding, "warnings", ())
+        yield from (f"{title}{note}" for note in notes)
+        if getattr(finding, "status", "") == "failed":
+            yield f"{title}{finding.message}"
+
+
+def _sections(eqs: Equations, findings: Sequence[Any], missing: list[str]) -> Iterator[tuple[str, str]]:
+    for number, finding in enumerate(findings):
+        title, write = _writer(finding)
+        part = ReportPart(f"stage{number}", missing)
+        yield title, part.made(partial(write, eqs, finding, part), title.lower())
+
+
+def _writer(finding: Any) -> tuple[str, Writer]:
+    """Title and function of the section of a finding."""
+    if type(finding) in WRITERS:
+        return WRITERS[type(finding)]
+    return type(finding).analysis.title, _result
+
+
+# -- parts -----------------------------------------------------------------------------------------------------------
+
+
+def _model(eqs: Equations, part: ReportPart) -> str:
+    shown = overview(eqs.model.spec)
+    drawn = part.sketch(eqs, None, "the robot at the start")
+    parts = [f'<div class="pictures">{drawn}{table(("", ""), shown.totals)}</div>']
+    for sheet in shown.sheets:
+        rows = sheet.rows[:MOST_ROWS]
+        more = f'<p class="note">{len(sheet.rows) - len(rows)} more rows are not shown.</p>' * (
+            len(sheet.rows) > len(rows)
+        )
+        parts.append(f"<details><summary>{text(sheet.title)}</summary>{table(sheet.columns, rows)}{more}</details>")
+    parts.append(f"<details><summary>tree</summary><pre>{text(chr(10).join(tree_lines(shown.tree)))}</pre></details>")
+    return "".join(parts)
+
+
+def _equilibrium(eqs: Equations, found: Equilibrium, part: ReportPart) -> str:
+    parts = [f"<p>{text(found.message)}. Largest unbalanced force: {found.residual:.2g}.</p>"]
+    if found.status == "converged":
+        parts.append(f'<div class="pictures">{part.sketch(eqs, found, "the robot at rest")}</div>')
+        parts.append(part.player("the robot at rest", lambda: [pose_clip(eqs, found)]))
+    rows = [(key, f"{value:.6g}") for key, value in found.coordinates.items()]
+    along, units = profile_names(found), output_units(eqs.model)
+    outputs = [(heading(key, units[key]), _number(x)) for key, x in found.outputs.items() if key not in along]
+    if along:
+        drawn = (part.figure(partial(plot.profile, found, key), f"{key} along the rod") for key in along[:MOST_PLOTS])
+        parts.append(f'<div class="pictures">{"".join(drawn)}</div>')
+    parts.append(table(("output", "value"), outputs) if outputs else "")
+    return "".join([*parts, _long_table(("coordinate", "value (SI)"), rows)])
+
+
+def _result(eqs: Equations, found: AnalysisResult, part: ReportPart) -> str:
+    """The section of any result: its message, plots and tables, and the poses that it plays."""
+    parts = [f"<p>{text(found.message)}</p>" if found.message else ""]
+    if found.status != Status.FAILED:
+        drawn = "".join(part.figure(draw, words) for draw, words in figures_of(found))
+        parts.append(f'<div class="pictures">{drawn}</div>' if drawn else "")
+    for sheet in found.sheets():
+        parts.append(f"<h3>{text(sheet.title)}</h3>" if sheet.title else "")
+        parts.append(table(sheet.columns, sheet.short.rows) if sheet.hidden else "")
+        parts.append(_long_table(sheet.columns, sheet.rows, sheet.words))
+    poses = sum(1 for _ in found.poses())
+    title = type(found).analysis.title.lower()
+    parts.append(part.player(title, lambda: result_clips(found, most=MOST_PLAYED), (poses, title)))
+    parts.append(f'<p class="note">{text(type(found).played)}</p>' if type(found).played and poses else "")
+    return "".join(parts)
+
+
+def _motion(eqs: Equations, run: Result, part: ReportPart) -> str:
+    parts = [f"<p>{text(run.message)} ({text(run.status)}). Method: {text(run.method)}.</p>"]
+    if len(run.time):
+        parts.append(part.player("the motion", lambda: [run_clip(eqs, run)], (len(run.time), "saved times")))
+    if len(run.time) > 1:
+        parts.append(f'<div class="pictures">{"".join(_motion_figures(run, part))}</div>')
+    timing = run.timing
+    rows = [
+        ("derive", f"{timing.derive_s:.3g} s"),
+        ("compile", f"{timing.compile_s:.3g} s"),
+        ("run", f"{timing.run_s:.3g} s"),
+    ]
+    rows += [
+        ("steps", str(timing.steps)),
+        ("rejected steps", str(timing.rejected)),
+        ("evaluations", str(timing.evaluations)),
+    ]
+    return "".join([*parts, "<h3>Timing</h3>", table(("", ""), rows)])
+
+
+def _path(eqs: Equations, found: Path, part: ReportPart) -> str:
+    parts = [f"<p>{text(found.message)} ({text(found.status)}). Varied: {text(found.parameter)}.</p>"]
+    if len(found) > 1:
+        parts.append(f'<div class="pictures">{part.figure(found.plot, "the path")}</div>')
+        parts.append(part.player("the poses along the path", lambda: [path_clip(eqs, found)], (len(found), "poses")))
+    rows = [(x.kind, f"{x.value:.6g}", ", ".join(x.moves)) for x in found.special]
+    return "".join([*parts, table(("special point", f"{found.parameter} (SI)", "moves"), rows) if rows else ""])
+
+
+def _motion_figures(run: Result, part: ReportPart) -> Iterator[str]:
+    names = sorted(
+        run.output_names or run.recorded.names("coordinate"), key=lambda name: "/" in name
+    )  # attached models last
+    along = profile_names(run)
+    groups = _repeated(run, names)
+    for group in groups[:MOST_PLOTS]:
+        if group[0] in along:
+            yield part.figure(partial(plot.profile, run, group[0]), f"{group[0]} along the rod")
+        else:
+            yield part.figure(partial(plot.trajectory, run, group), f"{', '.join(group)} over time")
+    left = [name for group in groups[MOST_PLOTS:] for name in group]
+    if left:
+        yield f'<p class="note">{len(left)} more {"is" if len(left) == 1 else "are"} not drawn: {text(", ".join(left[:40]))}</p>'
+    yield from _input_figures(run, part)
+    yield part.figure(lambda: plot.energy(run), "energies over time")
+    if len(run.recorded["constraint"]) and np.any(run.constraint_error > 0):
+        yield part.figure(lambda: constraint_error(run), "constraint error over time")
+
+
+def _repeated(run: Result, names: Sequence[str]) -> list[list[str]]:
+    """Names of one plot each: those of a repeated output or coordinate together, as far as their lines can be distinguished."""
+    along = profile_names(run)
+    groups: dict[tuple[str, str], list[list[str]]] = {}
+    for name in names:
+        kind = (name, "") if name in along else (INSTANCE.sub("[i]", name), run[name].unit)
+        lines = int(np.prod(np.shape(run[name])[1:]))
+        rows = groups.setdefault(kind, [[]])
+        if rows[-1] and lines * (len(rows[-1]) + 1) > MOST_LINES:
+            rows.append([])
+        rows[-1].append(name)
+    return [group for rows in groups.values() for group in rows]
+
+
+def _input_figures(run: Result, part: ReportPart) -> Iterator[str]:
+    """Plots of the inputs that change, those of one unit together."""
+    moving = [name for name, values in run.inputs.items() if np.ptp(values)]
+    for unit in dict.fromkeys(run.input(name).unit for name in moving):
+        names = [name for name in moving if run.input(name).unit == unit]
+        for few in (names[k : k + TOGETHER] for k in range(0, len(names), TOGETHER)):
+            yield part.figure(partial(plot.inputs, run, few), f"inputs {', '.join(few)} over time")
+
+
+def _comparison(eqs: Equations, found: ComparisonContent, part: ReportPart) -> str:
+    reference = reference_of(found.rows)
+    words = f"rod models compared with the {reference}: times, errors and paths"
+    drawn = part.figure(lambda: plot.compare(found.rows), words)
+    return f"<p>Compared with the {text(reference)}.</p>{comparison_table(found.rows)}{drawn}"
+
+
+def _fit(eqs: Equations, found: Fit | FitContent, part: ReportPart) -> str:
+    return fit_html(found if isinstance(found, FitContent) else FitContent(found))
+
+
+def _sweep(eqs: Equations, found: SweepContent, part: ReportPart) -> str:
+    table_, (by, values) = found.table, found.table.measure(found.by)
+    words, counts = np.unique(table_.status, return_counts=True)
+    parts = [
+        f"<p>{len(table_.status)} cases: {', '.join(f'{n} {text(w)}' for w, n in zip(words, counts, strict=True))}.</p>"
+    ]
+    drawn = part.figure(partial(plot.effects, table_, by), f"{by} over each varied value, and its means")
+    drawn += part.figure(partial(plot.parallel, table_, by, largest=found.largest), f"all cases and their {by}")
+    parts.append(f'<div class="pictures">{drawn}</div>')
+    parts.append(part.player("the best cases", lambda: [_case_clip(*case) for case in found.best]))
+    ranked = table_.ranked(by, largest=found.largest)[:MOST_ROWS]
+    rows = [(k, *(_cell(x[k]) for x in table_.varied.values()), _cell(values[k])) for k in ranked]
+    units = table_.units
+    head = ("case", *(f"{x} [{units[x]}]" if units.get(x) else x for x in (*table_.varied, by)))
+    parts.append(f"<h3>{'Largest' if found.largest else 'Smallest'} {text(by)}</h3>")
+    parts.append(table(head, rows[:FEW_ROWS]))
+    if rows[FEW_ROWS:]:
+        parts.append(f"<details><summary>more cases</summary>{table(head, rows[FEW_ROWS:])}</details>")
+    reasons = [(k, table_.message[k]) for k in np.flatnonzero(table_.status == "failed")[:MOST_ROWS]]
+    return "".join([*parts, "<h3>Cases that failed</h3>" + table(("case", "reason"), reasons) if reasons else ""])
+
+
+def _case_clip(case: int, eqs: Equations, found: Result | Equilibrium) -> Clip:
+    name = f"case {case}"
+    return run_clip(eqs, found, name=name) if isinstance(found, Result) else pose_clip(eqs, found, name=name)
+
+
+def _optimum(eqs: Equations, found: Optimum, part: ReportPart) -> str:
+    head = ("varied (SI)", "at the start", "best", "from", "to")
+    rows = [
+        (key, *(f"{x:.6g}" for x in (found.start[key], value, *found.bounds[key])))
+        for key, value in found.values.items()
+    ]
+    parts = [
+        f"<p>Minimized: <code>{text(found.minimize)}</code>, {found.before:.6g} at the start, {found.objective:.6g} at the end; "
+        f"{text(found.message)}.</p>",
+        table(head, rows),
+    ]
+    if found.at_bounds:
+        parts.append(f'<p class="note">At a bound of its range: {text(", ".join(found.at_bounds))}.</p>')
+    if found.spare:
+        parts.append(table(("condition", ""), [(key, spare_words(spare)) for key, spare in found.spare.items()]))
+    drawn = part.figure(partial(plot.search, found), "objective, conditions and varied values over the evaluations")
+    return "".join([*parts, f'<div class="pictures">{drawn}</div>'])
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _reproduction(eqs: Equations) -> str:
+    rows = [
+        *versions().items(),
+        ("kernels", "compiled" if eqs.binding.program.kernels.is_native else "in CasADi's virtual machine"),
+    ]
+    return (
+        f"{table(('', ''), rows)}<details><summary>model text</summary><pre>{text(eqs.model.text)}</pre></details>"
+        f'<p class="note">Made by Pliant {__version__}. Save the model text as a file and run the same analyses to repeat this.</p>'
+    )
+
+
+def _long_table(head: Sequence[str], rows: Sequence[Sequence[Any]], what: str = "") -> str:
+    more = f'<p class="note">{len(rows) - MOST_ROWS} more rows are not shown.</p>' if len(rows) > MOST_ROWS else ""
+    made = table(head, rows[:MOST_ROWS]) + more
+    return (
+        made
+        if len(rows) <= FEW_ROWS
+        else f"<details><summary>{len(rows)} {text(what or f'{head[0]}s')}</summary>{made}</details>"
+    )
+
+
+def _number(value: Any) -> str:
+    if isinstance(value, list | tuple | np.ndarray):
+        return "[" + ", ".join(f"{x:.6g}" for x in np.ravel(value)) + "]"
+    return "-" if not np.isfinite(value) else f"{value:.6g}"
+
+
+Writer = Callable[["Equations", Any, ReportPart], str]
+WRITERS: dict[type, tuple[str, Writer]] = {
+    Equilibrium: ("Equilibrium", _equilibrium),
+    Result: ("Motion", _motion),
+    Path: ("Path of equilibria", _path),
+    ComparisonContent: ("Comparison", _comparison),
+    Fit: ("Fit", _fit),
+    FitContent: ("Fit", _fit),
+    SweepContent: ("Sweep", _sweep),
+    Optimum: ("Optimum", _optimum),
+}
+"""The title of the section of each type of finding that has its own, and the function that writes its content."""

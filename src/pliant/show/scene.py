@@ -1,0 +1,501 @@
+"""A robot in a pose as a `Scene`, from which pictures, films, the live page and reports are drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+import numpy as np
+
+from pliant.engine.contacts import Contacts, contacts_at
+from pliant.engine.frames import frame_motion
+from pliant.engine.kernel import route_kernels
+from pliant.engine.model import placement_matrices
+from pliant.language.placement import Attachment, Axis, Placement
+from pliant.language.scalar import AS_AT_START
+from pliant.parts.body.body import Body, Box, Cylinder, SlenderRod, Sphere, Tube
+from pliant.parts.external_load import Wrench
+from pliant.parts.joint import Cylindrical, Planar, Prismatic, Revolute, Universal
+from pliant.parts.joint.coordinate import LengthCoordinate
+from pliant.parts.link import Axial, Beam
+from pliant.parts.link.axial import AXIAL, ROPE, driven_rope_force, rope_force
+from pliant.parts.surface import (
+    BoxSurface,
+    CapsuleSurface,
+    ConvexSurface,
+    CylinderSurface,
+    HeightFieldSurface,
+    MeshSurface,
+    PlaneSurface,
+    SphereSurface,
+    SurfaceBase,
+)
+from pliant.parts.surface.solid import TriangleSurface
+from pliant.parts.surface.triangles import BOX, BOX_FACES, Triangles
+from pliant.show.marks import (
+    JointMark,
+    LinkMark,
+    LoadMark,
+    MeshMark,
+    Pose,
+    PushMark,
+    Scene,
+    Solid,
+    SolidForm,
+    TendonMark,
+    outline,
+)
+from pliant.show.rod_curve import ChosenPlaces, rod_curve
+from pliant.show.surfaces import SurfaceForm, SurfaceMark, coarser
+
+if TYPE_CHECKING:
+    from pliant.engine.equations import Equations, Values
+    from pliant.engine.model.model import Model
+    from pliant.parts.mesh import MeshBase
+    from pliant.robot.robot import RobotSpec
+
+
+@dataclass(frozen=True)
+class SceneLayout:
+    """Thresholds of what a scene shows."""
+
+    rounding: float = 1e-14
+    """Relative error of distances."""
+    shorter: float = 1e-6
+    """An edge is slack if it is shorter than at rest by this fraction; initially a net is at rest, up to round-off."""
+    far_link: float = 5.0
+    """Links that are longer than this many times the robot's size are drawn short."""
+    short_link: float = 0.3
+    """Their drawn length, relative to the robot's size."""
+
+
+LAYOUT = SceneLayout()
+
+
+UNIT = {"x": np.array([1.0, 0, 0]), "y": np.array([0, 1.0, 0]), "z": np.array([0, 0, 1.0])}
+
+
+def make_scene(
+    eqs: Equations, q: np.ndarray, parameters: Values | None = None, *, inputs: Values | None = None, t: float = 0.0,
+    contacts: Contacts | None = None,
+) -> Scene:  # fmt: skip
+    """The scene of a robot at positions q and time t [s], which loads and inputs may depend on; contacts as in `SceneMaker.at`."""
+    return SceneMaker(eqs, parameters, inputs=inputs).at(q, t, contacts)
+
+
+class SceneMaker:
+    """Creates scenes of one robot in many poses; numbers of the model are evaluated once.
+
+    poses: positions q between which the robot moves, by default the initial ones. Parts of the ground that have no place in the
+    model, such as the ends of rails, are placed by them, and are the same in all scenes.
+    """
+
+    def __init__(
+        self, eqs: Equations, parameters: Values | None = None, *, inputs: Values | None = None,
+        poses: Sequence[np.ndarray] = (),
+    ) -> None:  # fmt: skip
+        self.eqs, self.spec, self.poses = eqs, eqs.model.spec, poses
+        self.travels: dict[str, tuple[float, float]] = {}
+        self.drives: dict[str, float] = {}
+        self.swept: np.ndarray | None = None
+        self.chosen = ChosenPlaces()
+        self.parameters, self.inputs = dict(parameters or {}), dict(inputs or {})
+        environment = eqs.model.environment.with_values(eqs.given_parameters | self.parameters)
+        self.value: Callable[[Any], float] = lru_cache(None)(lambda scalar: float(environment.value(scalar)))
+        self.looks = {
+            name: SURFACES[type(surface)](surface, self.value) for name, surface in self.spec.surfaces.items()
+        }
+        self.nets = [MeshIndices(eqs.model, name, mesh) for name, mesh in self.spec.meshes.items()]
+        # nodes of meshes have thousands of frames: show only those with attached parts
+        attached = {frame for part in _attaching(self.spec) for frame in part}
+        self.named = tuple(f for f in eqs.frame_names if _owner(f) not in self.spec.meshes or f in attached)
+        self.pose: dict[str, Pose] = {}
+        self.nodes: Pose = (np.zeros((0, 3, 3)), np.zeros((0, 3)))
+        self.signals, self.signal_rates = np.zeros(0), np.zeros(0)
+        self.contacts = Contacts()
+        shapes = eqs.model.system.contacts.shapes
+        self.pushing = {n for n, x in self.spec.links.items() if isinstance(x, Axial) and x.direction == "compression"}
+        self.fixed = {shape.name for shape in shapes if all(vertex.node == 0 for vertex in shape.vertices)}
+
+    def at(self, q: np.ndarray, t: float = 0.0, contacts: Contacts | None = None) -> Scene:
+        """The scene at positions q and time t [s]; contacts: the current ones, by default those at zero velocity."""
+        if self.swept is None:
+            self._refer()
+        self._place(q, t, contacts)
+        return with_short_links(self._scene(), self.pushing)
+
+    def _refer(self) -> None:
+        """Determine the travel of slides, the direction of their drives, and the space that the robot needs in all `poses`."""
+        self.swept = np.zeros((0, 3))
+        slides = [name for name, joint in self.spec.joints.items() if isinstance(joint, Prismatic | Cylindrical)]
+        if not slides:
+            return
+        # inputs may move the robot: the ground is where the model begins, whatever their values in a scene
+        here = self.eqs.at(parameters=self.parameters, within_limits=False)
+        points = []
+        for q in self.poses or [here.initial_state().q]:
+            self._place(q, 0.0, Contacts())
+            for name in slides:
+                mark = self.joint(name, self.spec.joints[name])
+                assert mark.axis is not None
+                way = float((mark.child - mark.place) @ mark.axis)
+                low, high = self.travels.get(name, (way, way))
+                self.travels[name] = min(low, way), max(high, way)
+                if mark.drive is not None:
+                    self.drives.setdefault(name, float(mark.drive @ mark.axis))
+            points.append(with_short_links(self._scene(), self.pushing).outline_points())
+        self.swept = np.concatenate(points)
+        if not self.poses:
+            for name in slides:
+                self._reflect(name)
+
+    def _reflect(self, name: str) -> None:
+        """Extend the travel of a slide with a spring, which is only that of one pose, to the other side of the spring's rest."""
+        low, high = self.travels[name]
+        for coordinate in self.spec.joints[name].coordinates().values():
+            spring = coordinate.spring if isinstance(coordinate, LengthCoordinate) else None
+            if spring is not None and spring.rest != AS_AT_START:
+                rest = self.value(spring.rest)
+                self.travels[name] = min(low, 2 * rest - high), max(high, 2 * rest - low)
+
+    def _place(self, q: np.ndarray, t: float, contacts: Contacts | None) -> None:
+        bound = self.eqs.at(inputs=self.inputs, parameters=self.parameters, within_limits=False).binding
+        moved = frame_motion(self.eqs.model, bound.program.calls, bound, q, None, None, self.named)
+        self.pose = {name: (motion.rotation, motion.position) for name, motion in moved.items()}
+        self.nodes = bound.node_poses(np.asarray(q, dtype=float))
+        self.signals, self.signal_rates = bound.signals(t)[1], bound.signal_rates(t)[0]
+        self.q, self.theta = np.asarray(q, dtype=float), bound.constants
+        self.contacts = contacts_at(bound, t, self.q, np.zeros(bound.nv)) if contacts is None else contacts
+
+    def _scene(self) -> Scene:
+        spec = self.spec
+        marks: dict[str, JointMark] = {}
+        for name, joint in spec.joints.items():
+            if joint.type != "free" and not _is_ground(joint.child):
+                marks[name] = self.joint(name, joint)
+        touched: dict[str, list[np.ndarray]] = {}
+        for name, joint in spec.joints.items():
+            mark = marks.get(name)
+            if mark is not None:
+                touched.setdefault(_owner(joint.child), []).append(mark.child)
+                if not (mark.kind == "prismatic" and mark.spring):  # its spring reaches from body to body
+                    touched.setdefault(_owner(joint.parent), []).append(mark.place)
+        links, constraints = [], []
+        for name, link in spec.links.items():
+            ends = np.stack([self.attached(end)[1] for end in link.between])
+            links.append(LINKS[type(link)](self, name, link, ends))
+            for end, point in zip(link.between, ends, strict=True):
+                touched.setdefault(_owner(end.frame), []).append(point)
+        for constraint in spec.constraints.values():
+            ends = np.stack([self.attached(end)[1] for end in constraint.between])
+            constraints.append(ends)
+            for end, point in zip(constraint.between, ends, strict=True):
+                touched.setdefault(_owner(end.frame), []).append(point)
+        bodies = [(name, body) for name, body in spec.bodies.items() if not _is_ground(name)]
+        for name, body in bodies:
+            touched.setdefault(name, []).extend(self.pose[f"{name}.{frame}"][1] for frame in body.frames)
+        solids = {name: self.solid(name, body, touched.get(name, [])) for name, body in bodies}
+        for name, mark in marks.items():
+            marks[name] = replace(mark, behind=_behind(mark, solids[_owner(spec.joints[name].child)]))
+        rods = [
+            rod_curve(self.eqs, name, rod, self.pose, self.nodes, self.value, self.q, self.theta, self.chosen)
+            for name, rod in spec.rods.items()
+        ]
+        return Scene(
+            solids=tuple(solids.values()),
+            rods=tuple(rods),
+            joints=tuple(marks.values()),
+            links=tuple(links),
+            tendons=tuple(self.tendon(name) for name in spec.tendons),
+            loads=tuple(self.load(name, load) for name, load in spec.loads.items() if isinstance(load, Wrench)),
+            constraints=tuple(constraints),
+            frames={
+                name: pose
+                for name, pose in self.pose.items()
+                if "." in name.rpartition("/")[2] and not _is_ground(name) and _owner(name) not in spec.meshes
+            },
+            gravity=np.array([self.value(x) for x in spec.world.gravity]),
+            turns=tuple(a for m in marks.values() for a in _turns(m)),
+            slides=tuple(a for m in marks.values() for a in _slides(m)),
+            meshes=tuple(net.mark(self.nodes, self.theta) for net in self.nets),
+            surfaces=tuple(self.surface(name, surface) for name, surface in spec.surfaces.items()),
+            pushes=tuple(self.pushes()),
+            swept=np.zeros((0, 3)) if self.swept is None else self.swept,
+        )
+
+    # -- parts -------------------------------------------------------------------------------------------------------
+
+    def joint(self, name: str, joint: Any) -> JointMark:
+        rotation, place = self.compose(self.pose[joint.parent], joint)
+        child = _owner(joint.child)
+        own = JOINT_AXES.get(type(joint))
+        axis = None if own is None else rotation @ self.direction(own(joint))
+        springs = [c for c in joint.coordinates().values() if getattr(c, "spring", None) not in (None, 0)]
+        grounded = joint.parent == "world" or _is_ground(joint.parent)
+        held = self.pose[joint.child][1]
+        base = self.pose[joint.parent][1]
+        mark = JointMark(joint.type, base, place, held, axis, grounded, bool(springs), self.center(child) - held)
+        driven = any(getattr(c, "motion", None) is not None for c in joint.coordinates().values())
+        if driven and axis is not None:
+            mark = replace(mark, drive=self.drives[name] * axis if name in self.drives else self.outward(held, axis))
+        return replace(mark, travel=self.travels.get(name, (0.0, 0.0)))
+
+    def outward(self, place: np.ndarray, axis: np.ndarray) -> np.ndarray:
+        """The direction along an axis that points away from the middle of the robot."""
+        middle = np.mean([position for _, position in self.pose.values()], axis=0)
+        return axis if (place - middle) @ axis > 0 else -axis
+
+    def solid(self, name: str, body: Body, touched: Sequence[np.ndarray]) -> Solid:
+        center = self.center(name)
+        arms = tuple((center, point) for point in touched if np.linalg.norm(point - center) > 1e-12)
+        if body.shape is None:
+            heavy = body.mass is not None and self.value(body.mass) > 0
+            return Solid(name, "dot" if heavy else "none", center[None], 0.0, arms, center)
+        form, points, radius = SHAPES[type(body.shape)](body.shape, self.value)
+        return Solid(name, form, center + points @ self.pose[name][0].T, radius, arms, center)
+
+    def tendon(self, name: str) -> TendonMark:
+        route = self.eqs.model.system.routes[self.eqs.model.routes[name]]
+        nodes = list(route.nodes)
+        places = self.theta[route.constants : route.law_constants].reshape(-1, 3)
+        points = self.nodes[1][nodes] + np.einsum("nij,nj->ni", self.nodes[0][nodes], places)
+        length = float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum())
+        law = self.theta[route.law_constants : route.law_constants + route.kind.constants]
+        signals = slice(route.signals, route.signals + route.kind.signals)
+        answer = route_kernels(route.kind).functions[0](
+            length, 0.0, law, self.signals[signals], self.signal_rates[signals]
+        )
+        return TendonMark(name, points, float(answer[0]) <= 0)
+
+    def load(self, name: str, load: Wrench) -> LoadMark:
+        rotation, position = self.pose[load.frame]
+        axes = self.pose[load.expressed_in][0]
+        first = self.eqs.model.system.frame_forces[self.eqs.model.load_forces[name]].signals
+        force, moment = self.signals[first : first + 3], self.signals[first + 3 : first + 6]
+        point = position + rotation @ np.array([self.value(x) for x in load.position])
+        return LoadMark(name, point, axes @ force, axes @ moment)
+
+    def surface(self, name: str, surface: SurfaceBase) -> SurfaceMark:
+        rotation, place = self.compose(self.pose[surface.parent], surface)
+        moves = surface.parent != "world" and not _is_ground(surface.parent)
+        form, axis, radius, half_length, solid = self.looks[name]
+        return SurfaceMark(
+            name, form, place, rotation @ self.direction(axis), radius, half_length, moves,
+            place + solid.points @ rotation.T, solid.faces, _owner(surface.parent),
+        )  # fmt: skip
+
+    def pushes(self) -> Iterator[PushMark]:
+        """Forces of contacts, on the first of two parts unless that is fixed to the world. Parts that only touch have none,
+        whatever rounding makes of their gap."""
+        found, fixed = self.contacts, self.fixed
+        touching = LAYOUT.rounding * float(np.max([np.abs(position).max() for _, position in self.pose.values()]))
+        for key, (a, b), place, force, gap in zip(
+            found.rows[:, 0], found.pairs, found.place, found.force, found.gap, strict=True
+        ):
+            if abs(gap) > touching:
+                yield PushMark(int(key), place, -force if a in fixed and b not in fixed else force)
+
+    # -- places ------------------------------------------------------------------------------------------------------
+
+    def center(self, body: str) -> np.ndarray:
+        rotation, position = self.pose[body]
+        return position + rotation @ np.array([self.value(x) for x in self.spec.bodies[body].center_of_mass])
+
+    def attached(self, item: Attachment) -> Pose:
+        return self.compose(self.pose[item.frame], item)
+
+    def compose(self, pose: Pose, placement: Placement) -> Pose:
+        rotation, position = pose
+        turned, moved = (np.asarray(ca.DM(part)) for part in placement_matrices.pose(placement, self.value))
+        return rotation @ turned, position + rotation @ moved.ravel()
+
+    def direction(self, axis: Axis) -> np.ndarray:
+        return np.array([float(x) for x in placement_matrices.direction(axis, self.value)])
+
+
+def _attaching(spec: RobotSpec) -> Iterator[tuple[str, ...]]:
+    """Frames that joints, rods, links, constraints, loads and surfaces are attached to."""
+    for joint in spec.joints.values():
+        yield joint.parent, joint.child
+    for rod in spec.rods.values():
+        yield (rod.parent,)
+    for pair in (*spec.links.values(), *spec.constraints.values()):
+        yield tuple(end.frame for end in pair.between)
+    for load in spec.loads.values():
+        if isinstance(load, Wrench):
+            yield load.frame, load.expressed_in
+    for surface in spec.surfaces.values():
+        yield (surface.parent,)
+
+
+def _owner(frame: str) -> str:
+    """The body or rod that a frame belongs to."""
+    return frame.partition(".")[0]
+
+
+def _is_ground(name: str) -> bool:
+    """Whether a body is the world of an attached model."""
+    return _owner(name).rpartition("/")[2] == "world"
+
+
+def _behind(mark: JointMark, child: Solid) -> float:
+    return 0.0 if mark.axis is None else float(max(0.0, ((mark.child - outline(child)) @ mark.axis).max()))
+
+
+def _turns(mark: JointMark) -> list[np.ndarray]:
+    if mark.kind in ("weld", "prismatic"):
+        return []
+    if mark.kind in ("revolute", "cylindrical", "planar") and mark.axis is not None:
+        return [mark.axis]
+    return list(UNIT.values())
+
+
+def _slides(mark: JointMark) -> list[np.ndarray]:
+    return [mark.axis] if mark.kind in ("prismatic", "cylindrical") and mark.axis is not None else []
+
+
+# -- appearance of each type ------------------------------------------------------------------------------------------
+
+Value = Callable[[Any], float]
+
+JOINT_AXES: dict[type, Callable[[Any], Axis]] = {
+    Revolute: lambda joint: joint.axis,
+    Prismatic: lambda joint: joint.axis,
+    Cylindrical: lambda joint: joint.axis,
+    Universal: lambda joint: joint.axis1,
+    Planar: lambda joint: "z",
+}
+"""The displayed axis of a joint, in its own axes; other types have none."""
+
+
+def _between_ends(shape: Any, value: Value) -> np.ndarray:
+    half = UNIT[shape.axis] * value(shape.length) / 2
+    return np.stack([-half, half])
+
+
+def _corners(box: Box, value: Value) -> np.ndarray:
+    signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
+    return np.asarray(signs * np.array([value(x) for x in box.size]) / 2)
+
+
+SHAPES: dict[type, Callable[[Any, Value], tuple[SolidForm, np.ndarray, float]]] = {
+    SlenderRod: lambda shape, value: ("rod", _between_ends(shape, value), 0.0),
+    Cylinder: lambda shape, value: ("cylinder", _between_ends(shape, value), value(shape.radius)),
+    Tube: lambda shape, value: ("cylinder", _between_ends(shape, value), value(shape.outer_radius)),
+    Box: lambda shape, value: ("box", _corners(shape, value), 0.0),
+    Sphere: lambda shape, value: ("ball", np.zeros((1, 3)), value(shape.radius)),
+}
+"""Form, points in the body's axes from its centre (n x 3) [m] and radius [m] of a `Solid`."""
+
+Look = tuple[SurfaceForm, Axis, float, float, Triangles]
+NO_FACES = Triangles(np.zeros((0, 3)), np.zeros((0, 3), dtype=int))
+
+
+def _triangles(surface: TriangleSurface, value: Value) -> Look:
+    solid = coarser(surface.triangles)
+    return "faces", "z", 0.0, 0.0, Triangles(solid.points * value(surface.scale), solid.faces)
+
+
+SURFACES: dict[type, Callable[[Any, Value], Look]] = {
+    PlaneSurface: lambda surface, value: ("plane", surface.normal, 0.0, 0.0, NO_FACES),
+    SphereSurface: lambda surface, value: ("capsule", "z", value(surface.radius), 0.0, NO_FACES),
+    CapsuleSurface: lambda surface, value: (
+        "capsule", surface.axis, value(surface.radius), value(surface.length) / 2, NO_FACES,
+    ),
+    CylinderSurface: lambda surface, value: (
+        "cylinder", surface.axis, value(surface.radius), 0.0 if surface.length is None else value(surface.length) / 2, NO_FACES,
+    ),
+    BoxSurface: lambda surface, value: (
+        "faces", "z", 0.0, 0.0, Triangles(BOX * [value(x) / 2 for x in surface.size], BOX_FACES),
+    ),
+    ConvexSurface: _triangles,
+    MeshSurface: _triangles,
+    HeightFieldSurface: _triangles,
+}  # fmt: skip
+"""Form, axis or normal, radius [m], half length [m] and triangles of a `SurfaceMark`, in the surface's own axes."""
+
+
+def _axial(maker: SceneMaker, name: str, link: Axial, ends: np.ndarray) -> LinkMark:
+    slack = False
+    if link.direction != "both":
+        force = maker.eqs.model.system.frame_forces[maker.eqs.model.link_forces[name]]
+        rest = maker.theta[force.constants + AXIAL.at["rest"]]
+        longer = float(np.linalg.norm(ends[1] - ends[0])) > rest
+        slack = longer != (link.direction == "tension")
+    return LinkMark(name, "line" if link.spring is None else "spring", ends, slack)
+
+
+def _beam(maker: SceneMaker, name: str, link: Beam, ends: np.ndarray) -> LinkMark:
+    return LinkMark(name, "beam", ends)
+
+
+LINKS: dict[type, Callable[[SceneMaker, str, Any, np.ndarray], LinkMark]] = {Axial: _axial, Beam: _beam}
+"""The mark of a link between two points (2 x 3) [m]."""
+
+
+class MeshIndices:
+    """Indices of a mesh's nodes and ropes in the tables of a model, determined once."""
+
+    def __init__(self, model: Model, name: str, mesh: MeshBase) -> None:
+        self.name, self.edges, self.held = name, mesh.lattice.edges, mesh.held_nodes
+        entries = [model.frames[f"{name}.n{i + 1}"] for i in range(len(mesh.lattice.shares))]
+        self.nodes = np.array([entry.node for entry in entries])
+        # a placement is nine numbers of a rotation and three of a position
+        self.places = np.array([entry.constants for entry in entries])[:, None] + np.arange(9, 12)
+        kinds = (rope_force(), driven_rope_force(with_input=False), driven_rope_force(with_input=True))
+        ropes = [f.constants for f in model.system.frame_forces if f.source == name and f.kind in kinds]
+        # between two points of one body there is no rope
+        apart = np.flatnonzero(self.nodes[self.edges[:, 0]] != self.nodes[self.edges[:, 1]])
+        self.roped: np.ndarray = apart if ropes else apart[:0]
+        self.ropes = np.array(ropes, dtype=int)
+        assert len(self.roped) == len(self.ropes), "a membrane has a rope on every edge"
+
+    def mark(self, poses: Pose, theta: np.ndarray) -> MeshMark:
+        """The mesh for these poses of the model's nodes and these constants."""
+        rotations, positions = poses
+        points = positions[self.nodes] + np.einsum("nij,nj->ni", rotations[self.nodes], theta[self.places])
+        ends = points[self.edges[self.roped]]
+        lengths = np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1)
+        pulls_only = theta[self.ropes + ROPE.at["direction"]] != 0
+        slack = self.roped[pulls_only & (lengths < (1 - LAYOUT.shorter) * theta[self.ropes + ROPE.at["rest"]])]
+        return MeshMark(self.name, points, self.edges, self.held, slack)
+
+
+def with_short_links(scene: Scene, pushing: Collection[str]) -> Scene:
+    """The scene with only the ends of very long links that push: otherwise the picture would show the links, and a small robot.
+
+    pushing: names of the links that can only push.
+    """
+    if not pushing:
+        return scene
+    parts = [outline(solid) for solid in scene.solids] + [rod.points for rod in scene.rods]
+    parts += [mesh.nodes for mesh in scene.meshes] + [link.ends for link in scene.links if link.name not in pushing]
+    points = np.concatenate(parts) if parts else np.zeros((1, 3))
+    middle, size = 0.5 * (points.min(axis=0) + points.max(axis=0)), float(np.ptp(points, axis=0).max())
+    links, far = [], []
+    for link in scene.links:
+        far_end = int(np.argmax(np.linalg.norm(link.ends - middle, axis=1)))
+        way, near = link.ends[far_end] - link.ends[1 - far_end], link.ends[1 - far_end]
+        length = float(np.linalg.norm(way))
+        if link.name not in pushing or size == 0 or length < LAYOUT.far_link * size:
+            links.append(link)
+            continue
+        far.append(link.ends[far_end])
+        ends = link.ends.copy()
+        ends[far_end] = near + LAYOUT.short_link * size / length * way
+        links.append(replace(link, ends=ends))
+    if not far:
+        return scene
+
+    def is_near(point: np.ndarray) -> bool:
+        return min(float(np.linalg.norm(point - end)) for end in far) > 1e-9 * size
+
+    return replace(
+        scene,
+        links=tuple(links),
+        frames={name: pose for name, pose in scene.frames.items() if is_near(pose[1])},
+        solids=tuple(replace(s, arms=tuple(arm for arm in s.arms if is_near(arm[1]))) for s in scene.solids),
+    )

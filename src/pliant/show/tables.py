@@ -1,0 +1,406 @@
+"""A robot as tables: bodies with mass, joints with coordinates, the tree, totals; as text and as HTML."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from io import StringIO
+from pathlib import Path as FilePath
+from typing import TYPE_CHECKING, Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from pliant.engine.model.build import Build
+from pliant.engine.model.model import build_tree
+from pliant.language.base import Framed
+from pliant.language.collection import collections
+from pliant.language.environment import Environment
+from pliant.language.faults import SpecError
+from pliant.language.message_text import printable, unit_text
+from pliant.parts.joint.coordinate import Coordinate, LengthCoordinate, Orientation
+from pliant.parts.tendon.routing import FramePoint
+from pliant.robot.data import to_data
+from pliant.robot.flattening import WORLD, flatten
+from pliant.robot.importing import ImportedRobot
+from pliant.robot.listing import CoordinateEntry, coordinate_table
+from pliant.robot.robot import RobotSpec
+from pliant.robot.rod_coordinates import RodCoordinate, coordinates_of_rods
+from pliant.robot.trial_build import MOST_ELEMENTS, rod_elements, undamped
+from pliant.robot.writer import flow
+from pliant.show.mass import mass_budget
+from pliant.show.page import prose
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+WIDTH = 110
+MANY = 6
+"""Maximum number of instances shown of a repeated part; more are shortened to the first and the last."""
+
+
+OWN_TABLE = ("parameters", "bodies", "joints", "tendons", "attach")
+"""Collections that are shown in a special table, or not at all."""
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """A table: a title, names of the columns, and rows of text."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class BodyBranch:
+    """A body in the tree, with its children."""
+
+    label: str
+    children: tuple[BodyBranch, ...]
+
+
+@dataclass(frozen=True)
+class Overview:
+    """The tables of a robot."""
+
+    title: str
+    description: str
+    sheets: tuple[TextTable, ...]
+    tree: BodyBranch
+    totals: tuple[tuple[str, str], ...]
+
+
+def overview(spec: RobotSpec) -> Overview:
+    """The tables, the tree and the totals of a robot."""
+    flat = flatten(spec)
+    environment = Environment(flat)
+    coordinates = coordinate_table(flat)
+    build, obstacle = _built(flat)
+    of_rods = coordinates_of_rods(build) if build is not None else []
+    sheets = (
+        _parameters(flat, environment),
+        _bodies(flat, environment),
+        _joints(flat, environment),
+        _coordinates(coordinates),
+        _rod_coordinates(of_rods),
+        _tendons(flat),
+        *(_others(flat, name) for name in collections(type(flat)) if name not in OWN_TABLE),
+        _analyses(flat),
+    )
+    shown = tuple(_used_columns(sheet) for sheet in sheets if sheet.rows)
+    totals = obstacle if build is None else _totals(build, environment, coordinates, of_rods)
+    title = f"{flat.title}@{spec.source.variant}" if spec.source.variant else flat.title
+    return Overview(title, spec.description, shown, _tree(flat), tuple(totals.items()))
+
+
+def _built(flat: RobotSpec) -> tuple[Build | None, dict[str, str]]:
+    """The built robot, or None and the totals to show instead."""
+    if rod_elements(flat) > MOST_ELEMENTS:
+        too_many = f"not shown for rods of {rod_elements(flat)} elements; pliant.derive(robot) has them"
+        return None, {"bodies": str(len(flat.bodies)), "mass and free coordinates": too_many}
+    try:
+        return build_tree(undamped(flat)), {}
+    except SpecError as error:  # faults that are found only when the robot is built
+        return None, {"cannot be built": str(error.faults[0])}
+
+
+def _used_columns(sheet: TextTable) -> TextTable:
+    """The sheet without empty columns."""
+    used = [k for k in range(len(sheet.columns)) if k == 0 or any(row[k] for row in sheet.rows)]
+    rows = tuple(tuple(row[k] for k in used) for row in sheet.rows)
+    return TextTable(sheet.title, tuple(sheet.columns[k] for k in used), rows)
+
+
+def number(value: float, unit: str = "") -> str:
+    """A number as shown in tables."""
+    return f"{value:.4g} {unit}".strip()
+
+
+def _parameters(flat: RobotSpec, environment: Environment) -> TextTable:
+    rows = [
+        (
+            name,
+            _written(parameter.value),
+            number(environment.values[name], _unit(environment, name)),
+            "input" if parameter.input else "",
+            parameter.description,
+        )
+        for name, parameter in flat.parameters.items()
+    ]
+    return TextTable("parameters", ("name", "as written", "value", "kind", "description"), tuple(rows))
+
+
+def _unit(environment: Environment, name: str) -> str:
+    return unit_text(environment.dimension(name))
+
+
+def _bodies(flat: RobotSpec, environment: Environment) -> TextTable:
+    rows = []
+    for name, body in flat.bodies.items():
+        center = ", ".join(number(environment.value(entry)) for entry in body.center_of_mass)
+        shape = body.shape.type if body.shape is not None else "given" if body.inertia is not None else "point"
+        mass = float(body.total_mass(environment.value, flat.materials))
+        inertia = shape if mass else "massless"
+        rows.append((name, number(mass, "kg"), f"[{center}] m", inertia, ", ".join(body.frames)))
+    return TextTable("bodies", ("name", "mass", "center of mass", "inertia", "frames"), shorten(rows))
+
+
+def _joints(flat: RobotSpec, environment: Environment) -> TextTable:
+    rows = []
+    for name, joint in flat.joints.items():
+        axes = [_written(getattr(joint, key)) for key in ("axis", "axis1", "axis2") if hasattr(joint, key)]
+        place = "" if all(entry == 0 for entry in joint.position) else _written(joint.position)
+        place += f", mirrored in {joint.mirror}" if joint.mirror is not None else ""
+        if joint.around is not None:
+            angle = number(math.degrees(environment.value(joint.around.angle or 0)), "deg")
+            place += f", around {_written(joint.around.axis)} by {angle}"
+        rows.append((name, joint.type, joint.parent, joint.child, ", ".join(axes), place))
+    return TextTable("joints", ("name", "type", "parent", "child", "axis", "position"), shorten(rows))
+
+
+def _tendons(flat: RobotSpec) -> TextTable:
+    rows = []
+    for name, tendon in flat.tendons.items():
+        through = [
+            item.frame if isinstance(item, FramePoint) else f"{item.rod} ({item.count()} eyelets)"
+            for item in tendon.through
+        ]
+        given = {
+            k: v for k, v in to_data(tendon, RobotSpec).items() if k not in ("type", "through", "count", "description")
+        }
+        drive = ", ".join(f"{key}: {flow(value, quotes=False)}" for key, value in given.items())
+        rows.append((name, tendon.type, ", ".join(through), drive))
+    return TextTable("tendons", ("name", "type", "through", ""), shorten(rows))
+
+
+def _coordinates(coordinates: list[CoordinateEntry]) -> TextTable:
+    rows = []
+    for entry in coordinates:
+        coordinate = entry.coordinate
+        shown = to_data(coordinate, RobotSpec)
+        given = shown if isinstance(shown, dict) else {}
+        kind = "length" if isinstance(coordinate, LengthCoordinate) else "angle"
+        kind = "rotation" if isinstance(coordinate, Orientation) else kind
+        start = given.pop("initial", 0 if kind != "rotation" else "none")
+        rate = given.pop("rate", 0)
+        given.pop("name", None)
+        rest = ", ".join(f"{key}: {flow(value, quotes=False)}" for key, value in given.items())
+        rows.append((entry.name, entry.joint, kind, _written(start), _written(rate), rest))
+    return TextTable("coordinates", ("name", "joint", "kind", "start", "rate", "acting on it"), shorten(rows))
+
+
+def _rod_coordinates(coordinates: list[RodCoordinate]) -> TextTable:
+    """Coordinates of rods, those that differ only by their number in one row."""
+    groups: dict[tuple[str, str], list[RodCoordinate]] = {}
+    for entry in coordinates:
+        groups.setdefault((entry.rod, re.sub(r"\[\d+\]", "[]", entry.label)), []).append(entry)
+    rows = []
+    for (rod, _), entries in groups.items():
+        name = entries[0].name if len(entries) == 1 else f"{entries[0].name} ... {entries[-1].name}"
+        unit = "rotation" if entries[0].is_rotation else entries[0].unit
+        rows.append((name, rod, str(len(entries)), unit))
+    return TextTable("coordinates of rods", ("name", "rod", "how many", "unit"), tuple(rows))
+
+
+def _others(flat: RobotSpec, collection: str) -> TextTable:
+    rows = []
+    for name, thing in getattr(flat, collection).items():
+        data = to_data(thing, RobotSpec)
+        if isinstance(data, dict):
+            data.pop("count", None)
+            data = ", ".join(f"{key}: {flow(value, quotes=False)}" for key, value in data.items())
+        rows.append((name, data if isinstance(data, str) else flow(data, quotes=False)))
+    return TextTable(collection, ("name", ""), shorten(rows))
+
+
+def _analyses(flat: RobotSpec) -> TextTable:
+    pairs = [pair for analysis in flat.analyses for pair in to_data(analysis, RobotSpec).items()]
+    rows = tuple((str(index), name, flow(settings, quotes=False)) for index, (name, settings) in enumerate(pairs, 1))
+    return TextTable("analyses", ("", "name", "settings"), rows)
+
+
+def _totals(
+    build: Build, environment: Environment, coordinates: list[CoordinateEntry], of_rods: list[RodCoordinate]
+) -> dict[str, str]:
+    flat = build.robot
+    mass = mass_budget(build)
+    free = sum(_freedom(entry.coordinate) for entry in coordinates)
+    free += sum(3 if entry.is_rotation else 1 for entry in of_rods)
+    of_meshes = [c for c in build.coordinates.values() if c.name.partition(".")[0] in flat.meshes]
+    free += sum(3 if entry.is_rotation else 1 for entry in of_meshes)
+    rows = sum(len(constraint.rows) for constraint in flat.constraints.values())
+    gravity = ", ".join(number(environment.value(entry) + 0.0) for entry in flat.world.gravity)
+    shares = [
+        f"{number(share, 'kg')} in {kind}"
+        for kind, share in (("bodies", mass.bodies), ("rods", mass.rods), ("meshes", mass.meshes))
+        if getattr(flat, kind)
+    ]
+    totals = {"mass": number(mass.total, "kg") + (f" ({', '.join(shares)})" if flat.rods or flat.meshes else "")}
+    if mass.center is not None:
+        least = 1e-9 * float(abs(mass.center).max())  # smaller coordinates are round-off
+        place = ", ".join(number(0.0 if abs(x) < least else x) for x in mass.center.tolist())
+        totals["center of mass at the start"] = f"[{place}] m"
+    totals |= {"bodies": str(len(flat.bodies)), "free coordinates": str(free)}
+    if rows:
+        totals["constrained components"] = str(rows)
+        totals["degrees of freedom"] = f"{max(free - rows, 0)}, if the constraints are independent"
+    totals["gravity"] = f"[{gravity}] m/s^2"
+    return totals
+
+
+def _freedom(coordinate: Coordinate | Orientation) -> int:
+    if isinstance(coordinate, Orientation):
+        return 3
+    driven = coordinate.equal_to is not None or getattr(coordinate, "motion", None) is not None
+    return 0 if driven else 1
+
+
+def _tree(flat: RobotSpec) -> BodyBranch:
+    children: dict[str, list[tuple[str, str]]] = {}
+    for name, joint in flat.joints.items():
+        body, _, frame = joint.parent.partition(".")
+        label = f"{joint.child}  ({joint.type} {name}" + (f", at {frame})" if frame else ")")
+        children.setdefault(body, []).append((joint.child.partition(".")[0], label))
+    for collection in collections(type(flat)):
+        for name, thing in getattr(flat, collection).items():
+            if isinstance(thing, Framed) and (parent := getattr(thing, "parent", None)) is not None:
+                body, _, frame = parent.partition(".")
+                label = name + (f"  (at {frame})" if frame else "")
+                children.setdefault(body, []).append((name, label))
+    # Children first, so that deep chains need no recursion.
+    order, waiting = [], [(WORLD, WORLD)]
+    while waiting:
+        body, label = waiting.pop()
+        order.append((body, label))
+        waiting.extend(children.get(body, []))
+    made: dict[str, BodyBranch] = {}
+    for body, label in reversed(order):
+        made[body] = BodyBranch(label, tuple(_chain(made[child]) for child, _ in children.get(body, [])))
+    return made[WORLD]
+
+
+def _chain(branch: BodyBranch) -> BodyBranch:
+    """A long chain of instances, each the child of the one before, reduced to the first two and the last."""
+    base = branch.label.partition("[")[0]
+    if "[1]" not in branch.label.partition(" ")[0]:
+        return branch
+    chain = [branch]
+    while len(chain[-1].children) == 1 and chain[-1].children[0].label.partition("[")[0] == base:
+        chain.append(chain[-1].children[0])
+    if len(chain) <= MANY:
+        return branch
+    between = BodyBranch(f"... {len(chain) - 3} more", (chain[-1],))
+    return BodyBranch(branch.label, (BodyBranch(chain[1].label, (between,)),))
+
+
+def shorten(rows: Sequence[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
+    """The rows, with long runs of instances reduced to the first two and the last."""
+    groups: dict[str, list[tuple[str, ...]]] = {}
+    for row in rows:
+        groups.setdefault(row[0].partition("[")[0], []).append(row)
+    shown: list[tuple[str, ...]] = []
+    for group in groups.values():
+        if len(group) <= MANY:
+            shown += group
+        else:
+            shown += [*group[:2], ("...", *[""] * (len(group[0]) - 1)), group[-1]]
+    return tuple(shown)
+
+
+def _written(value: Any) -> str:
+    return flow(to_data(value, RobotSpec), quotes=False)
+
+
+def print_tables(spec: RobotSpec, console: Console) -> None:
+    """Print the tables on a console."""
+    shown = overview(spec)
+    console.print(Text(printable(shown.title), style="bold"))
+    if shown.description:
+        console.print(Text("\n".join(map(printable, shown.description.strip().splitlines()))))
+    for sheet in shown.sheets:
+        table = Table(box=box.SIMPLE, title_justify="left", show_edge=False, pad_edge=False)
+        for column in sheet.columns:
+            table.add_column(Text(column), overflow="fold")
+        for row in sheet.rows:
+            table.add_row(*(Text(printable(cell)) for cell in row))
+        console.print()
+        console.print(Text(sheet.title, style="bold"))
+        console.print(table)
+    console.print()
+    console.print(Text("tree", style="bold"))
+    for line in tree_lines(shown.tree):
+        console.print(Text(line), soft_wrap=True)
+    console.print()
+    console.print(Text("totals", style="bold"))
+    for name, value in shown.totals:
+        console.print(Text(f"  {name}: {value}"))
+
+
+def tree_lines(tree: BodyBranch, *, most: int = 60) -> list[str]:
+    """The tree as lines of text; deep and wide trees are cut."""
+    lines: list[str] = []
+    waiting: list[tuple[BodyBranch, str, str]] = [(tree, "", "")]
+    while waiting and len(lines) < most:
+        branch, head, margin = waiting.pop()
+        lines.append("  " + head + branch.label)
+        for position, child in reversed(list(enumerate(branch.children))):
+            last = position == len(branch.children) - 1
+            waiting.append((child, margin + ("`- " if last else "|- "), margin + ("   " if last else "|  ")))
+    return [*lines, f"  ... and {_size(waiting)} more"] if waiting else lines
+
+
+def _size(waiting: list[tuple[BodyBranch, str, str]]) -> int:
+    branches, number_of = [branch for branch, _, _ in waiting], 0
+    while branches:
+        number_of += 1
+        branches.extend(branches.pop().children)
+    return number_of
+
+
+def text(spec: RobotSpec) -> str:
+    """The tables as plain text."""
+    out = StringIO()
+    print_tables(spec, Console(file=out, width=WIDTH, color_system=None, force_terminal=False))
+    return out.getvalue().rstrip("\n")
+
+
+def import_text(found: ImportedRobot) -> str:
+    """Contents of a file in another format that the model lacks, as a table in plain text."""
+    name = (
+        f"{FilePath(found.robot.source.file).name}: {len(found.robot.bodies)} bodies, {len(found.robot.joints)} joints"
+    )
+    if not found.notes:
+        return f"{name}; everything was imported"
+    table = Table(box=box.SIMPLE, show_edge=False, pad_edge=False)
+    for column in ("line", "element", "differences from the file"):
+        table.add_column(Text(column), overflow="fold")
+    for note in found.notes:
+        row = "" if note.line is None else str(note.line), note.path, note.message
+        table.add_row(*(Text(printable(cell)) for cell in row))
+    out = StringIO()
+    Console(file=out, width=WIDTH, color_system=None, force_terminal=False).print(table)
+    hints = dict.fromkeys(f"{note.message}: {note.hint}" for note in found.notes if note.hint)
+    lines = [line.rstrip() for line in out.getvalue().splitlines() if line.strip()]
+    return "\n".join([name, *lines, *map(printable, hints)])
+
+
+def html(spec: RobotSpec, view: str = "") -> str:
+    """Title, description and totals of a robot, a view of it, and its tables folded, as HTML for a notebook; every text is
+    escaped."""
+    shown = overview(spec)
+    totals = "; ".join(f"{escape(name)}: {escape(value)}" for name, value in shown.totals)
+    parts = [f"<h3>{escape(shown.title)}</h3>", f"<p>{prose(shown.description)}</p>", f"<p>{totals}</p>", view]
+    for sheet in shown.sheets:
+        head = "".join(f"<th>{escape(column)}</th>" for column in sheet.columns)
+        rows = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in sheet.rows)
+        listed = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        count = f" ({len(sheet.rows)})" if len(sheet.rows) > 1 else ""
+        parts.append(f"<details><summary>{escape(sheet.title)}{count}</summary>{listed}</details>")
+    tree = escape(chr(10).join(tree_lines(shown.tree)))
+    return "\n".join([*parts, f"<details><summary>tree</summary><pre>{tree}</pre></details>"])

@@ -1,1 +1,0 @@
-"""Analyses of equations: equilibria, modes, linear systems, motions and paths, and their results."""
