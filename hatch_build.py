@@ -19,12 +19,12 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-EQUATIONS = Path(__file__).parent / "src" / "pliant" / "equations"
+ENGINE = Path(__file__).parent / "src" / "pliant" / "engine"
 
 
 def _module(name: str) -> Any:
     """A module of the package by its path: the package itself cannot be imported in a build."""
-    spec = importlib.util.spec_from_file_location(f"_pliant_{name}", EQUATIONS / f"{name}.py")
+    spec = importlib.util.spec_from_file_location(f"_pliant_{name}", ENGINE / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
