@@ -81,11 +81,12 @@ def test_rigid_and_unstable_modes_are_never_hidden(capsys):
 
 def test_large_matrices_are_not_printed(capsys):
     out, _ = call(capsys, "linearize", "cart_pole", "--at", "initial")
-    assert "linearized about rail = 0 m, hinge = 0.0872664626 rad" in out
-    assert "A =" in out
-    assert "D = 0 (5 x 1)" in out
+    assert re.search(r"linearized about +rail = 0 m, hinge = 0.0872664626 rad", out)
+    assert re.search(r"^ A +rail +hinge", out, re.MULTILINE)
+    assert re.search(r"^ D +force", out, re.MULTILINE)
     out, _ = call(capsys, "linearize", "tendon_robot")
-    assert "A (134 x 134)" in out
+    assert "134 states" in out
+    assert not re.search(r"^ A ", out, re.MULTILINE)
     assert len(out.splitlines()) < 15
 
 

@@ -62,7 +62,7 @@ def test_a_fit_on_odd_cycles_holds_on_even_ones(recording, monkeypatch):
     names = ["youngs_modulus", "damping_time", "chamber_offset"]
     found = fit(eqs, names, recording, use=odd, window=(7.0, 54.0))
     assert found.derivatives == "exact"
-    assert found.after_test_mm < 1.8 < found.before_test_mm
+    assert found.after_test_mm < 1.85 < found.before_test_mm
     # the chambers end where the wall would become too thin; a fit without that bound would put them through it
     assert found.at_bounds == ("chamber_offset",)
     load("stiff_flop", set=dict(found.parameters))

@@ -113,7 +113,8 @@ class StateSpace(AnalysisResult):
     def sheets(self) -> list[Sheet]:
         """Names and eigenvalues; the matrices of small systems."""
         sizes = f"{len(self.states)} states, {len(self.inputs)} inputs, {len(self.outputs)} outputs"
-        names = tuple((what, _listed(getattr(self, what))) for what in ("states", "inputs", "outputs"))
+        names = () if self.equations is None else (("linearized about", _listed(_pose(self.equations, self.state))),)
+        names += tuple((what, _listed(getattr(self, what))) for what in ("states", "inputs", "outputs"))
         values = np.linalg.eigvals(self.A) if self.A.size else np.zeros(0)
         values = values[(values.imag >= 0) & (np.abs(values) < np.inf)]
         slow = values[np.argsort(np.abs(values), kind="stable")]
@@ -164,6 +165,15 @@ class StateSpace(AnalysisResult):
             self.A, self.B, self.C, self.D,
             states=allowed(self.states), inputs=allowed(self.inputs), outputs=allowed(self.outputs),
         )  # fmt: skip
+
+
+def _pose(eqs: Equations, state: State) -> list[str]:
+    """Coordinates of a state, with units."""
+    units = [entry.unit for entry in eqs.model.coordinates for _ in entry.q_names]
+    return [
+        f"{name} = {x:.9g}{'' if unit in ('', '-') else f' {unit}'}"
+        for name, x, unit in zip(eqs.coordinates, state.q, units, strict=True)
+    ]
 
 
 def _eigenvalue(value: complex) -> str:

@@ -51,7 +51,7 @@ COMMANDS = {
     "import": ("importing", "Convert a URDF or MJCF file to a model file."),
     "mesh": ("mesh", "Read a mesh file and summarize it: nodes, edges, size, merged nodes."),
     "equilibrium": ("analyses", "Find an equilibrium and its stability."),
-    "modes": (ANALYSIS, "Compute eigenvalues, frequencies, damping ratios and mode shapes."),
+    "modes": (ANALYSIS, "Modes about a state at rest or in steady motion."),
     "linearize": (ANALYSIS, "Compute A, B, C, D about a state, in independent coordinates."),
     "simulate": ("analyses", "Simulate the motion, and save or print it."),
     "run": ("analyses", "Run the analyses that the model lists, in order."),

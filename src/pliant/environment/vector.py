@@ -185,7 +185,8 @@ class FleetEnvironment(gymnasium.vector.VectorEnv):
         xp, fleet = self._arrays, self.fleet
         state = [fleet.q, fleet.v] if self.task.observe_state else []
         seen = [outputs[name].reshape(self.num_envs, -1) for name in self.task.observations]
-        found = xp.concatenate([*state, *seen], axis=1).astype(np.float32)
+        none = xp.zeros((self.num_envs, 0))  # a task may observe nothing
+        found = xp.concatenate([none, *state, *seen], axis=1).astype(np.float32)
         return xp.nan_to_num(found, nan=0.0, posinf=0.0, neginf=0.0)  # robots that have diverged
 
 

@@ -183,6 +183,8 @@ def _coupled(k: np.ndarray, c: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.n
     zero = np.abs(values) <= 100 * EPS * np.linalg.norm(A, 2) * condition if free.any() else np.zeros(len(values), bool)
     keep = (values.imag >= 0) & ~zero
     values, y = values[keep], left[len(held) :, keep]
+    # a displacement without a rate is a rigid motion, whose value is zero up to round-off
+    values = np.where(np.any(right[len(held) :, keep], axis=0), values, 0.0)
     x = right[len(held) :, keep] / np.where(values == 0, 1.0, values)
     if np.any(values == 0):
         x[held[:, None], np.flatnonzero(values == 0)] = (right[: len(held), keep] / unit[:, None])[:, values == 0]
