@@ -17,7 +17,7 @@ from pliant.language.schema_errors import read_errors
 VERBS = {
     "equilibrium": (pliant.equilibrium, {"timeout", "on_failure"}),
     "modes": (pliant.modes, {"timeout", "on_failure", "out"}),
-    "linearize": (pliant.linearize, set()),
+    "linearize": (pliant.linearize, {"timeout", "on_failure", "out"}),
     "simulate": (pliant.simulate, {"events", "mid_step", "progress", "out", "timeout", "on_failure"}),
     "path": (pliant.continuation, set()),
 }

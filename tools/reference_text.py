@@ -482,7 +482,7 @@ REMARKS = """\
 
 <!-- Written by `python tools/make_reference.py`; change the functions in src/pliant/analysis instead of this page. -->
 
-Results have `remarks`: what one has to know to read their numbers correctly. They are computed when they are shown or asked for,
+Results have `remarks`: what one has to know to read their numbers correctly. They are computed on first access,
 and appear in the text of a result, in reports, in notebooks, below the output of a command and in its JSON. Each is a function of
 the equations and the result. This table lists those of the analyses that are classes of `pliant.analysis`: when each appears, and
 where this limit comes from.

@@ -292,7 +292,7 @@ def test_steps_do_not_depend_on_the_units_of_unknowns():
 
 
 def test_a_model_that_does_not_describe_the_motion_is_a_remark(recording):
-    """The recorded cart goes the other way; and it says nothing about noise that no model describes."""
+    """The recorded cart goes the other way; and its noise is not what the model describes."""
     eqs, mirrored = derive(load_text(ROBOT)), {**recording.columns, "x": -recording.columns["x"]}
     found = fit(eqs, ["damping"], Recording("mirrored", recording.time, mirrored))
     (note,) = [note for note in found.warnings if "does not describe 'tip'" in note]

@@ -74,11 +74,11 @@ def test_values_on_and_within_the_limits_are_taken(slider):
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda eqs: pliant.modes(eqs, count=-1), "count must be an integer of at least 1, not -1"),
-        (lambda eqs: pliant.modes(eqs, count=1.5), "count must be an integer"),
+        (lambda eqs: pliant.modes(eqs, count=-1), "count: expected at least 1, got -1"),
+        (lambda eqs: pliant.modes(eqs, count=1.5), "count: expected an integer, got 1.5"),
         (lambda eqs: pliant.modes(eqs, at=3), r"at must be a State.*at=pliant.equilibrium\(eqs\)"),
         (lambda eqs: pliant.modes(eqs, at=[0.0, 1.0]), "at must have 1 entries"),
-        (lambda eqs: pliant.linearize(eqs, at="start"), r"unknown state 'start' as at \(known: initial"),
+        (lambda eqs: pliant.linearize(eqs, at="start"), "at: expected initial or equilibrium, got 'start'"),
         (lambda eqs: pliant.linearize(eqs, at=[float("nan")]), "not finite at index 0"),
         (lambda eqs: pliant.equilibrium(eqs, start="there"), "unknown state 'there' as start"),
         (lambda eqs: pliant.equilibrium(eqs, tolerance=0), "tolerance must be a positive number"),
@@ -103,7 +103,7 @@ def test_values_on_and_within_the_limits_are_taken(slider):
         (lambda eqs: pliant.modes("pendulum"), "an analysis needs equations"),
         (lambda eqs: pliant.equilibrium("pendulum"), "an analysis needs equations"),
         (lambda eqs: pliant.linearize(None), "an analysis needs equations"),
-        (lambda eqs: pliant.modes(eqs, time="now"), "time must be a finite number"),
+        (lambda eqs: pliant.modes(eqs, time="now"), "time: cannot read 'now' as a value"),
         (lambda eqs: pliant.modes(eqs, parameters={"mas": 1.0}), r"unknown parameter 'mas' \(did you mean 'mass'"),
         (lambda eqs: pliant.simulate(eqs, 0.1, events=[3]), "an event cannot be 3"),
         (lambda eqs: pliant.Event("place", direction="up"), "unknown direction of an event 'up'"),

@@ -314,7 +314,7 @@ def test_stout_rods_stretch_and_slender_ones_do_not(tmp_path: Path) -> None:
 
 
 def test_the_inputs_of_the_comparison_are_named(tmp_path: Path) -> None:
-    """The error at rest holds for one pose: that of a straight rod says nothing of a bent one."""
+    """The error at rest holds for one pose: that of a straight rod does not hold for a bent one."""
     eqs = pliant.derive("stiff_flop")
     for inputs, words in (({}, "the inputs are 0,"), ({"p2": 2e4}, "the inputs are p2 = 2e+04,")):
         rods = pliant.export_mjcf(eqs.at(inputs=inputs), tmp_path / "robot.xml").rods

@@ -61,8 +61,7 @@ class Analysis(Part):
 
     A subclass is everything about an analysis: its docstring describes it; its fields, each with a docstring, are the keywords of
     its Python function, the keys in model files and the options of its command; `run` computes. `function_of` makes its function,
-    whose line among the public names of the package registers the analysis. The class of its result (`result`) says what
-    came out.
+    whose line among the public names of the package registers the analysis. The class of its result is `result`.
     """
 
     name: ClassVar[str]

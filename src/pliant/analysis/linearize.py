@@ -78,7 +78,7 @@ class StateSpace(AnalysisResult):
 
     x = (changes of the independent coordinates, changes of their rates). `states`, `inputs`, `outputs` name the rows
     and columns; `input_values` are the inputs at the state; `residual` is the largest acceleration there (zero at an
-    equilibrium); `omitted` are outputs that have no derivative there; `given` is the state that was asked for, before it was moved
+    equilibrium); `omitted` are outputs that have no derivative there; `given` is the requested state, before it was moved
     onto its constraints.
 
     Coordinates prescribed by inputs are states like others. An input that prescribes an acceleration is used

@@ -60,7 +60,7 @@ class ModesResult(AnalysisResult):
             damping or gyroscopic terms couple the undamped modes. The motion is the real part of x exp(eigenvalue t).
         stable: no mode grows, listed or not; None where that could not be decided.
         unlisted_unstable, unlisted_rigid_body: numbers of such modes that are not listed.
-        state: the linearization point. given: the state that was asked for, before it was moved onto the constraints.
+        state: the linearization point. given: the requested state, before it was moved onto the constraints.
     """
 
     plots = ("modes", "eigenvalues")

@@ -1,6 +1,6 @@
 """Remarks on results: what a user has to know to read the numbers of a result correctly.
 
-A remark is a function of the equations and the result of an analysis. It runs when remarks are shown or asked for, never in a
+A remark is a function of the equations and the result of an analysis. It runs when remarks are first accessed, never in a
 solver. The analyses that may need it list it in `Analysis.remarks`.
 """
 

@@ -95,7 +95,7 @@ class Lines:
     marks: bool = False
     log: str = ""
     where: str = ""
-    """Name of a variable of truth values: points where it is false are hollow."""
+    """Name of a Boolean variable: points where it is false are hollow."""
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ class AnalysisResult(ABC):
 
     @cached_property
     def remarks(self) -> tuple[Remark, ...]:
-        """Remarks, computed when they are asked for."""
+        """Remarks, computed on first access."""
         return remarks_on(type(self).analysis.remarks, self.equations, self) if self.equations is not None else ()
 
     @classmethod
@@ -369,7 +369,7 @@ def _plain(cls: type) -> list[str]:
 
 
 def _restored(values: np.ndarray, annotation: Any) -> Any:
-    """The value of a field from its variable: texts as a tuple, truth values with None for NaN."""
+    """The value of a field from its variable: texts as a tuple, Booleans with None for NaN."""
     kinds = {get_args(annotation)[0], *get_args(get_args(annotation)[0])}
     if values.dtype.kind == "U":
         return tuple(map(str, values.tolist()))

@@ -52,7 +52,10 @@ COMMANDS = {
     "mesh": ("mesh", "Read a mesh file and summarize it: nodes, edges, size, merged nodes."),
     "equilibrium": ("analyses", "Find an equilibrium and its stability."),
     "modes": (ANALYSIS, "Modes about a state at rest or in steady motion."),
-    "linearize": (ANALYSIS, "Compute A, B, C, D about a state, in independent coordinates."),
+    "linearize": (
+        ANALYSIS,
+        "Linear equations of motion about a state, which may be moving: exact derivatives, in independent coordinates.",
+    ),
     "simulate": ("analyses", "Simulate the motion, and save or print it."),
     "run": ("analyses", "Run the analyses that the model lists, in order."),
     "equations": ("analyses", "Print the equations of motion: in full for small robots, by element for others."),

@@ -53,7 +53,7 @@ class FitThresholds:
     """Residual of a motion relative to the white noise in it (from differences of successive samples) above which it
     is not noise."""
     least_samples: int = 10
-    """Fewer samples say nothing about noise."""
+    """Fewer samples contain too little information about noise."""
     alike: float = 2.0
     """Sum of squares with finer rods, relative to that of the fit, up to which the first-order change suffices."""
     most_digits: int = 9

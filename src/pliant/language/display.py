@@ -20,7 +20,7 @@ def show_by(functions: Mapping[str, str]) -> None:
 
 
 def with_remarks(text: str, remarks: Iterable[str]) -> str:
-    """The text of a result in a terminal, with its remarks, one per line: nobody looks for remarks that are not shown."""
+    """The text of a result in a terminal, with its remarks, one per line."""
     return "\n".join([text, *remarks])
 
 

@@ -60,7 +60,7 @@ class Case:
     """A case with a known solution.
 
     Attributes:
-        name: of the function that computes it, by which users select it; title: a line that says what it is.
+        name: of the function that computes it, by which users select it; title: its description in one line.
         compute: returns a `CaseResult`; it is called with the path of `data` if the case needs one.
         theme: the table that contains it.
         compared: description of the compared quantity, with units.

@@ -15,7 +15,7 @@
 #define SMALL 1e-3       /* or to this fraction of its largest value in the run, where it is smaller */
 #define SURVEYED 16      /* number of times at which signals are evaluated at the start of a run */
 /* Deviations up to this fraction of what signals are sums of are round-off: a hundred units of the last place, of rates and of
- * accelerations too, as shares of a value that has hundreds of periods within a step. */
+ * accelerations too, relative to a value that has hundreds of periods within a step. */
 #define ROUND_OFF 1e-11
 
 #define NOTICED 1e-2     /* share of the tolerance below which an error does not affect the next step */

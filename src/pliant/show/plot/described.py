@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.analysis.result import Lines, Points
+from pliant.show import plot
 from pliant.show.plot.style import COLOURS, SIZE, axes, key, label, prefixed, styled
 
 if TYPE_CHECKING:
@@ -25,8 +26,6 @@ def plot_result(found: AnalysisResult, **options: Any) -> Any:
 
 def figures_of(found: AnalysisResult) -> Iterator[tuple[Callable[..., Any], str]]:
     """The plots of a result: functions that draw them, and what they show."""
-    from pliant.show import plot
-
     for described in type(found).plots:
         if isinstance(described, str):
             draw = getattr(plot, described)
