@@ -66,9 +66,7 @@ rods: {{link: {{parent: hub, rotation: {{axis: y, angle: 90 deg}}, length: 0.5 m
 """)
     )
     run = pliant.simulate(eqs, 2.0)
-    assert (
-        run.timing.steps < 10_000
-    )
+    assert run.timing.steps < 10_000
     energy = run.energy["total"].values
     assert np.abs(energy - energy[0]).max() < 3e-3 * run.energy["kinetic"].values.max()
     # as a rigid rod does: what it bends is millimetres

@@ -113,7 +113,7 @@ def _by_state(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Central differences of `evaluate(times, q, v)`, n x numbers, with respect to increments of q and to v."""
     nv = binding.nv
-    if not binding.system.contacts.laws:
+    if not (nv and binding.system.contacts.laws):
         empty = np.zeros((evaluate(np.array([t]), q[None], v[None]).shape[1], nv))
         return empty, empty
     times = np.full(2 * nv, t)
