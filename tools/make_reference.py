@@ -37,7 +37,7 @@ from pliant.parts.link import LinkBase
 from pliant.parts.mesh import Membrane, Shell, drawing, edges
 from pliant.parts.rod import chamber, rod, shape
 from pliant.parts.section import Holes, Station
-from pliant.parts.section import material as library
+from pliant.parts.section.material import Material
 from pliant.parts.surface import SurfaceBase
 from pliant.parts.tendon import TendonBase, routing
 from pliant.robot import attach
@@ -56,7 +56,7 @@ REMARKS_PAGE = PAGE.with_name("remarks.md")
 SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
     ("World", (parameter.World,)),
     ("Parameters", (parameter.Parameter,)),
-    ("Materials", (library.Material,)),
+    ("Materials", (Material,)),
     ("Sections", (*kinds(RobotSpec, "sections")[1].values(), Holes, Station)),
     ("Bodies", (body.Body, body.Along, body.InertiaMatrix, body.PrincipalInertia)),
     ("Shapes", (body.SlenderRod, body.Cylinder, body.Tube, body.Box, body.Sphere)),

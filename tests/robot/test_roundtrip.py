@@ -17,8 +17,8 @@ from pliant.language.faults import SpecError
 from pliant.language.parameter import Parameter
 from pliant.language.placement import AxisRotation, Placement
 from pliant.language.source import MODEL_FOLDER, bundled
-from pliant.parts.body.body import Body, SlenderRod
-from pliant.parts.input.inputs import Sine, SineInput
+from pliant.parts.body import Body, SlenderRod
+from pliant.parts.input import Sine, SineInput
 from pliant.parts.joint import Chain, Revolute
 from pliant.parts.joint.coordinate import AngleCoordinate, AngleSpring
 from pliant.parts.link import Axial

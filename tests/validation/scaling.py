@@ -24,7 +24,7 @@ from pliant.language.scalar import Quantity
 from pliant.language.syntax import Binary, Number, Symbol, substitute, to_text
 from pliant.language.traversal import Leaf, map_leaves
 from pliant.language.units import parse_unit
-from pliant.parts.contact.contact import Contact
+from pliant.parts.contact import Contact
 from pliant.parts.joint.coordinate import EqualTo
 from pliant.parts.mesh.drawing import FileDrawing
 from pliant.parts.rod.pcc import ArcModel

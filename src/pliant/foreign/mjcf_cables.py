@@ -18,7 +18,7 @@ from pliant.foreign.document import Document, number, placement, plain_name, qua
 from pliant.foreign.markup import Element
 from pliant.language.limits import limits
 from pliant.language.message_text import describe
-from pliant.parts.rod.curve import PIECES, frames_along
+from pliant.parts.rod.shape import PIECES, frames_along
 
 if TYPE_CHECKING:
     from pliant.foreign.mjcf import Reader

@@ -19,8 +19,7 @@ from pliant.gradient.differentiable import Analysis, Differentiable, differentia
 from pliant.language.arguments import ArgumentError
 from pliant.language.evaluate import evaluate
 from pliant.language.syntax import Binary, ExpressionError, Node, parse, symbols, to_text
-from pliant.parts.output.base import component
-from pliant.parts.output.expression import ExpressionOutput
+from pliant.parts.output.base import ExpressionOutput, component
 
 EXAMPLE = 'write it as in model files: "(tip.x - 20 cm)^2 + (tip.z + 30 cm)^2"'
 LIMITS = {"<=": 1.0, "<": 1.0, ">=": -1.0, ">": -1.0, "==": 0.0}

@@ -27,7 +27,7 @@ from pliant.language.source import FileProblem
 from pliant.language.state_formula import THIS
 from pliant.language.syntax import ExpressionError, Node, Number, Symbol, choose, parse, substitute, symbols, to_text
 from pliant.language.traversal import Leaf, SplicedValues, map_leaves
-from pliant.parts.body.body import Body
+from pliant.parts.body import Body
 from pliant.parts.joint.base import JointBase
 from pliant.parts.output.base import OutputBase
 from pliant.robot.attached_models import overrides_of, read_attached

@@ -10,7 +10,7 @@ from pliant.language.evaluate import CONSTANTS
 from pliant.language.message_text import suggestion
 from pliant.language.syntax import ExpressionError, parse, symbols
 from pliant.parts.joint.coordinate import LengthCoordinate, Orientation
-from pliant.parts.output.expression import ExpressionOutput
+from pliant.parts.output.base import ExpressionOutput
 from pliant.robot.listing import coordinate_table
 from pliant.robot.rods import Finding
 

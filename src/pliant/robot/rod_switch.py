@@ -12,7 +12,7 @@ from pliant.language.aliases import ALIASES, canonical
 from pliant.language.arguments import ArgumentError
 from pliant.language.message_text import nearest, suggestion
 from pliant.language.schema_errors import read_errors
-from pliant.parts.output.expression import ExpressionOutput
+from pliant.parts.output.base import ExpressionOutput
 from pliant.parts.output.rod import RodOutput
 from pliant.parts.rod import KINDS
 from pliant.parts.rod.base import RodModelBase

@@ -14,8 +14,7 @@ from pliant.language.names import Reference
 from pliant.language.source import FileProblem
 from pliant.language.syntax import ExpressionError
 from pliant.language.traversal import Leaf, leaves
-from pliant.parts.input.inputs import Series, SeriesInput
-from pliant.parts.input.series import Samples
+from pliant.parts.input import Samples, Series, SeriesInput
 from pliant.parts.joint.coordinate import Coordinate, LengthCoordinate, Orientation
 from pliant.robot.controls import control_problems, task_problems
 from pliant.robot.flat import HOMES

@@ -30,14 +30,12 @@ from pliant.language.faults import Fault, SpecError
 from pliant.language.placement import Attachment, Axis, Placement, Rotation
 from pliant.language.scalar import Scalar
 from pliant.language.state_formula import Coefficient, coefficient
-from pliant.parts.formula.base import CoordinateForce, FrameConstraint, FrameForce
-from pliant.parts.formula.inertia import Inertia
+from pliant.parts.formula.base import CoordinateForce, FrameConstraint, FrameForce, Inertia
 from pliant.parts.formula.route import RouteForce, measure
 from pliant.parts.geometry import cached_functions, se3, so3
 from pliant.parts.geometry.se3 import Pose
 from pliant.parts.motion.arc_coordinates import ArcCoordinates
-from pliant.parts.motion.base import Motion, Quaternion
-from pliant.parts.motion.elementary import FIXED
+from pliant.parts.motion.base import FIXED, Motion, Quaternion
 
 if TYPE_CHECKING:
     from pliant.parts.rod.stations import StrainSample

@@ -15,7 +15,7 @@ from pliant.language.arguments import ArgumentError
 from pliant.language.environment import Environment, to_node
 from pliant.language.scalar import Scalar
 from pliant.language.source import FileProblem
-from pliant.parts.input.inputs import PiecewiseInput, RampInput, SeriesInput, SineInput, StepInput
+from pliant.parts.input import PiecewiseInput, RampInput, SeriesInput, SineInput, StepInput
 
 HELD, EXPRESSION, SERIES = 0, 1, 2
 """Types of inputs in the tables of the runtime."""

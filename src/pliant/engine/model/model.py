@@ -29,7 +29,7 @@ from pliant.language.garbage_collection import no_collection
 from pliant.language.message_text import suggestion
 from pliant.language.syntax import ExpressionError
 from pliant.language.traversal import leaves
-from pliant.parts.constraint.frames import ROWS
+from pliant.parts.constraint import ROWS
 
 if TYPE_CHECKING:
     from pliant.parts.rod.stations import StrainSample

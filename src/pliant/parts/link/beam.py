@@ -27,8 +27,8 @@ from pliant.language.state_formula import StateFormula, sizes, words
 from pliant.parts.formula.base import Effect, FrameForce, one_sided, power_law, spring_energy
 from pliant.parts.formula.relative import ENDS, relative_force
 from pliant.parts.geometry import se3, so3
-from pliant.parts.link.base import LinkBase
-from pliant.parts.motion.fields import Fields
+from pliant.parts.link.axial import LinkBase
+from pliant.parts.motion.base import Fields
 
 if TYPE_CHECKING:
     from pliant.engine.model.build import Build

@@ -23,7 +23,7 @@ from pliant.language.scalar import Frequency, Length, Number, Scalar, StateNumbe
 from pliant.language.state_formula import depends_on_state
 from pliant.parts.formula.base import Effect, FrameForce
 from pliant.parts.formula.relative import ENDS, relative_force
-from pliant.parts.motion.fields import Fields
+from pliant.parts.motion.base import Fields
 from pliant.parts.rod import KINDS, RodModel
 from pliant.parts.rod.chamber import Chamber
 from pliant.parts.rod.pcs import Pcs

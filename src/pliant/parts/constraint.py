@@ -1,4 +1,4 @@
-"""Constraint between two frames on chosen components of their relative pose."""
+"""Constraints between frames."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeA
 import casadi as ca
 from pydantic import Field, model_validator
 
-from pliant.language.base import KeyPath, OneOrList, fault
+from pliant.language.base import ByType, KeyPath, OneOrList, fault
 from pliant.language.dimension import ACCELERATION, ANGULAR_ACCELERATION, LENGTH, NUMBER, RATE, SPEED, Dimension
 from pliant.language.names import FrameName
 from pliant.language.placement import Attachment
@@ -18,7 +18,7 @@ from pliant.language.scalar import AnySignal, Scalar
 from pliant.parts.formula.base import AttachedVector, FrameConstraint
 from pliant.parts.geometry import se3, so3
 from pliant.parts.geometry.se3 import Pose
-from pliant.parts.motion.fields import Fields
+from pliant.parts.motion.base import Fields
 
 if TYPE_CHECKING:
     from pliant.engine.model.build import Build
@@ -186,3 +186,6 @@ def _rotation(axes: Any, first: Any, second: Any, rows: tuple[str, ...], prescri
         cosine = 0.5 * (sum(ca.dot(a, b) for a, b in zip(first, second, strict=True)) - 1)
         vector = so3.angle_per_sine(ca.dot(vector, vector), cosine) * vector
     return {row: ca.dot(axes[:, i], vector) for i, row in enumerate(("rx", "ry", "rz")) if row in rows}
+
+
+Constraint: TypeAlias = Annotated[Frames, ByType("constraint", default="frames")]

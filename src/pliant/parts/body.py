@@ -1,4 +1,4 @@
-"""Rigid bodies: mass, centre of mass, inertia (given or from a shape) and named frames."""
+"""Rigid bodies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Distributed load: a force and a moment per length along a rod."""
+"""Loads: wrenches on frames and loads distributed along rods."""
 
 from __future__ import annotations
 
@@ -6,26 +6,94 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 import casadi as ca
 import numpy as np
 from pydantic import Field
 
+from pliant.language.base import ByType
 from pliant.language.faults import Fault, SpecError
-from pliant.language.names import RodName
+from pliant.language.names import FrameName, RodName
 from pliant.language.repeated import Repeated
-from pliant.language.scalar import ForcePerLengthSignal, MomentPerLengthSignal, Number
+from pliant.language.scalar import (
+    ForcePerLengthSignal,
+    ForceSignalVector,
+    LengthVector,
+    MomentPerLengthSignal,
+    Number,
+    TorqueSignalVector,
+)
 from pliant.parts.formula.base import Effect, FrameForce
 from pliant.parts.formula.relative import ENDS
 from pliant.parts.geometry import se3, so3
 from pliant.parts.geometry.se3 import Pose
-from pliant.parts.motion.fields import Fields
-from pliant.parts.rod.quadrature import parts_between, product_weights
+from pliant.parts.motion.base import Fields
+from pliant.parts.rod.stations import parts_between, product_weights
 
 if TYPE_CHECKING:
     from pliant.engine.model.build import Build
     from pliant.engine.model.entries import RodPiece, RodSpan
+
+
+class Wrench(Repeated):
+    """An external force and moment at a frame, in the axes of the world or of any frame."""
+
+    type: Literal["wrench"] = "wrench"
+    frame: FrameName
+    """Frame that the load acts on, at its origin."""
+    position: LengthVector = (0, 0, 0)
+    """Offset of the point of application, in the axes of `frame` [m]."""
+    force: ForceSignalVector = (0, 0, 0)
+    """Force, which may vary in time [N]."""
+    moment: TorqueSignalVector = (0, 0, 0)
+    """Moment, which may vary in time [N m]."""
+    expressed_in: FrameName = "world"
+    """Frame whose axes force and moment are given in; a body's frame makes a follower load."""
+    description: str = ""
+    """Description for readers."""
+
+    example: ClassVar[str] = """\
+pliant: 1
+parameters:
+  thrust: {value: 2 N, input: true}
+bodies:
+  drone: {mass: 0.5 kg, shape: {type: box, size: [30 cm, 30 cm, 5 cm]}}
+joints:
+  flight: {type: free, child: drone}
+loads:
+  rotor: {frame: drone, position: [10 cm, 0, 0], force: [0, 0, =thrust], expressed_in: drone}
+  gust: {frame: drone, force: ["=if(t < 1 s, 0.3 N, 0)", 0, 0]}
+inputs:
+  thrust: {ramp: {start: 0 s, end: 2 s, before: 0 N, after: 5 N}}
+"""
+
+    def apply(self, build: Build, name: str) -> None:
+        """Add the load to the system."""
+        node, placement = build.frame(self.frame)
+        point = placement[1] + placement[0] @ ca.vertcat(*map(build.value, self.position))
+        axes_node, axes = build.frame(self.expressed_in)
+        constants = WRENCH_CONSTANTS.write(point=build.entries(point), axes=build.entries(axes[0]))
+        build.load_forces[name] = build.frame_force(
+            WRENCH, [node, axes_node], constants, [*self.force, *self.moment], name
+        )
+
+
+WRENCH_CONSTANTS = Fields("point:3", "axes:matrix")
+"""The point in the first frame, the axes in the second frame."""
+
+
+def _effect(poses: Any, twists: Any, c: Any, signal: Any) -> Effect:
+    (R, p), (R_axes, _) = poses
+    at = WRENCH_CONSTANTS.read(c)
+    axes, point = R_axes @ at.axes, p + R @ at.point
+    force, moment = axes @ signal[0:3], axes @ signal[3:6]
+    wrench = ca.vertcat(force, moment + ca.cross(point, force))
+    return Effect(ca.vertcat(wrench, ca.DM.zeros(6)), supply=ca.dot(wrench, twists[0]))
+
+
+WRENCH = FrameForce("wrench", frames=2, constants=WRENCH_CONSTANTS.size, signals=6, effect=_effect)
+"""Force and moment at a point of the first frame, given in axes of the second."""
 
 
 class Distributed(Repeated):
@@ -82,7 +150,7 @@ loads:
             build.system.frame_force(on_both, [span.near[0], span.far[0]], constants, at, name)
         kind_of_force = FOLLOWING if following else DEAD
         for piece, weight in zip(pieces, weights(factors, pieces), strict=True):
-            constants = CONSTANTS.write(placement=build.pose_entries(piece.placement), weight=weight)
+            constants = DISTRIBUTED_CONSTANTS.write(placement=build.pose_entries(piece.placement), weight=weight)
             build.system.frame_force(kind_of_force, [piece.node], constants, at, name)
 
 
@@ -133,13 +201,13 @@ def along(factors: list[Any], x: float) -> Any:
 POINTS, WEIGHTS = (0.5 * (x + y) for x, y in zip(np.polynomial.legendre.leggauss(3), (1, 0), strict=True))
 """Gauss points on [0, 1] of the part of a rod between two sections."""
 
-CONSTANTS = Fields("placement:pose", "weight")
+DISTRIBUTED_CONSTANTS = Fields("placement:pose", "weight")
 """Placement of the piece in its frame, its length [m] times the factor there."""
 
 
 def _wrench(pose: Any, c: Any, signal: Any, *, turning: bool) -> Any:
     R, p = pose
-    at = CONSTANTS.read(c)
+    at = DISTRIBUTED_CONSTANTS.read(c)
     turned, place = at.placement
     axes = R @ turned if turning else ca.DM.eye(3)
     force, moment = at.weight * (axes @ signal[0:3]), at.weight * (axes @ signal[3:6])
@@ -156,9 +224,11 @@ def _following(poses: Any, twists: Any, c: Any, signal: Any) -> Effect:
     return Effect(wrench, supply=ca.dot(wrench, twists[0]))
 
 
-DEAD = FrameForce("distributed_dead", frames=1, constants=CONSTANTS.size, signals=6, effect=_dead)
+DEAD = FrameForce("distributed_dead", frames=1, constants=DISTRIBUTED_CONSTANTS.size, signals=6, effect=_dead)
 """Force and moment per length on a piece of rod, in world axes."""
-FOLLOWING = FrameForce("distributed_following", frames=1, constants=CONSTANTS.size, signals=6, effect=_following)
+FOLLOWING = FrameForce(
+    "distributed_following", frames=1, constants=DISTRIBUTED_CONSTANTS.size, signals=6, effect=_following
+)
 """The same in the axes of the section."""
 
 SPAN = ENDS + Fields("length", "tangent:3", "weights:3")
@@ -188,3 +258,6 @@ SPAN_DEAD, SPAN_FOLLOWING = (
     for name, turning in (("distributed_span_dead", False), ("distributed_span_following", True))
 )
 """Force and moment per length on the part of a rod between two sections, in world axes, or in those of its sections."""
+
+
+Load: TypeAlias = Annotated[Wrench | Distributed, ByType("load", default="wrench")]

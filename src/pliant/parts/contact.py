@@ -1,27 +1,31 @@
-"""Collision shapes of bodies, rods and meshes, and pairs that never touch."""
+"""Contacts: the contact law, and the collision shapes of bodies, rods and meshes."""
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from fractions import Fraction
 from functools import reduce
 from itertools import combinations, pairwise, product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 
 import casadi as ca
 import numpy as np
+from pydantic import Field
 
+from pliant.language.base import OneOrList, Part, Problem, positive
+from pliant.language.dimension import FORCE, LENGTH, Dimension
 from pliant.language.faults import Fault, SpecError
-from pliant.parts.body.body import Box, Cylinder, SlenderRod, Sphere, Tube
-from pliant.parts.contact.law import DEFAULTS, contact_modulus
+from pliant.language.message_text import KeyPath
+from pliant.language.names import ThingName
+from pliant.language.repeated import Repeated
+from pliant.language.scalar import Number, Scalar, Slowness, Value
+from pliant.parts.body import Box, Cylinder, SlenderRod, Sphere, Tube
 from pliant.parts.section.base import OneSection
 from pliant.parts.surface.base import Corner, SurfaceBase, add_shape
-from pliant.parts.surface.box import BoxSurface
-from pliant.parts.surface.capsule import CapsuleSurface
-from pliant.parts.surface.cylinder import CylinderSurface
-from pliant.parts.surface.sphere import SphereSurface
+from pliant.parts.surface.shapes import BoxSurface, CapsuleSurface, CylinderSurface, SphereSurface
 from pliant.parts.surface.triangles import (
     Triangles,
     inset,
@@ -35,6 +39,241 @@ from pliant.parts.surface.triangles import (
 if TYPE_CHECKING:
     from pliant.engine.model.build import Build
     from pliant.engine.model.entries import RodStation
+
+
+@dataclass(frozen=True)
+class ContactDefaults:
+    """Speeds, times and moduli of contacts that the model does not state."""
+
+    slow: float = 2e-3
+    """Coefficients of restitution apply to impacts faster than this fraction of sqrt(gravity * radius)."""
+    recent: float = 0.2
+    """If the history of a contact is unknown, its surfaces are assumed to have slid at their velocity for this fraction of
+    sqrt(radius / gravity)."""
+    earth: float = 9.81
+    """Gravity in these if the robot has none [m/s^2]."""
+    rigid: float = 1e8
+    """Elastic modulus of parts without a material, for the stiffness of their contacts [Pa]."""
+
+
+DEFAULTS = ContactDefaults()
+
+
+@dataclass(frozen=True)
+class LawNumbers:
+    """Numbers of a contact law: stiffness [N/m^exponent], exponent, dissipation [s/m], impact (`impact_number`, 0 for none),
+    tangential stiffness relative to the normal one, friction along and across, static friction as a multiple of sliding
+    friction, slow speed [m/s] and recent time [s] (`slow_and_recent`)."""
+
+    stiffness: Any
+    exponent: Any
+    dissipation: Any
+    impact: Any
+    tangential: Any
+    along: Any
+    across: Any
+    at_rest: Any
+    slow: Any
+    recent: Any
+
+    def entries(self) -> list[Any]:
+        """The numbers in the order of the runtime."""
+        return [getattr(self, field.name) for field in fields(self)]
+
+    @classmethod
+    def place(cls, name: str) -> int:
+        """Index of a number among the constants of a law."""
+        return [field.name for field in fields(cls)].index(name)
+
+
+def impact_number(restitution: float) -> float:
+    """Dissipation times impact speed for which a normal force k x^p (1 + dissipation dx/dt) gives this coefficient of
+    restitution.
+
+    For a mass m, dv/dx = -k x^p (1 + c v) / (m v), so v / (1 + c v) dv is the same function of x on the way in and on the way
+    out; with w = c v_in and restitution e this gives w (1 + e) = log((1 + w) / (1 - e w)), independent of mass, stiffness
+    and exponent.
+    """
+    if restitution >= 1:
+        return 0.0
+
+    def excess(w: float) -> float:
+        return math.log1p(w) - math.log1p(-restitution * w) - w * (1 + restitution)
+
+    # another root is w = 0; `excess` is negative between the roots, and unbounded as e w approaches 1
+    low, high = 1e-9, (1 - 1e-15) / restitution
+    while high - low > 1e-15 * high:
+        middle = math.sqrt(low * high)
+        if not low < middle < high:
+            break
+        low, high = (middle, high) if excess(middle) < 0 else (low, middle)
+    return high
+
+
+def slow_and_recent(gravity: Sequence[Any], radius: Any) -> tuple[Any, Any]:
+    """A speed [m/s] and a time [s] that are small for parts of this radius [m] under this gravity (3) [m/s^2]: numbers or
+    expressions."""
+    strength = ca.sqrt(sum(x * x for x in gravity))
+    strength = strength + DEFAULTS.earth * (strength == 0)
+    return DEFAULTS.slow * ca.sqrt(strength * radius), DEFAULTS.recent * ca.sqrt(radius / strength)
+
+
+def contact_modulus(first: Any, second: Any) -> Any:
+    """Combined modulus of two bodies in contact [Pa]."""
+    return first * second / (first + second)
+
+
+Things: TypeAlias = Annotated[tuple[ThingName, ...], OneOrList(), Field(min_length=1)]
+
+
+class Friction(Part):
+    """Coulomb friction: surfaces stick until the tangential force reaches the coefficient times the normal force."""
+
+    short_form: ClassVar[str | None] = "along"
+
+    along: Number
+    """Coefficient of friction [-]; if `across` is given, that along the axis of the touching rod or capsule."""
+    across: Number | None = None
+    """Coefficient across that axis [-]; default: the same as along it."""
+    at_rest: Number = 1
+    """Coefficient of static friction as a multiple of that of sliding friction [-]; at least 1."""
+
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """Coefficients are not negative, and static friction is not below sliding friction."""
+        for field in ("along", "across"):
+            given = getattr(self, field)
+            if given is not None and value(given) < 0:
+                yield (field,), f"a coefficient of friction must not be negative, but it is {value(given):g}", ""
+        if value(self.at_rest) < 1:
+            text = f"at_rest must be 1 or more, but it is {value(self.at_rest):g}"
+            yield ("at_rest",), text, "static friction is the larger one"
+
+
+class Contact(Repeated):
+    """Contact forces between parts that overlap, with friction.
+
+    Bodies touch with their `shape`, surfaces with their geometry, meshes with their triangles and edges (as thick as
+    their section; blocks end at their outermost nodes). Rods are straight between the stations of their model: rods
+    with rectangular or polygonal sections are prisms whose edges have a radius of a tenth of their thickness, all
+    others are round, of half their smaller width, with hemispherical ends beyond their tips. Touching pairs are
+    detected automatically. The normal force is `stiffness * depth^exponent * (1 + dissipation * rate of depth)`,
+    never negative. Friction is Coulomb friction with sticking: sticking surfaces are connected by a spring with the
+    tangential stiffness of contacts between elastic bodies, which slips when its force reaches the friction limit.
+    """
+
+    between: Annotated[tuple[Things, ...], OneOrList(), Field(min_length=1, max_length=2)]
+    """The parts that can touch: `[finger, ball]`, `[[finger, thumb], ball]` for any of the first with any of the
+    second, `rope` for self-contact, `all` for all parts with each other and with themselves. Parts that are fixed to
+    the same frame, or whose frames are connected by a joint, the base of a rod or a constraint, do not touch each
+    other; surfaces of the world touch all parts."""
+    stiffness: Value | None = None
+    """Normal force per depth to the power of `exponent` [N/m for exponent 1]: for a ball, a corner, a crossing of two
+    rods, and for each piece of a rod that is as long as it is thick. Default: from the materials and radii of the
+    parts; parts without a material are rigid."""
+    exponent: Number = 1
+    """Power of the depth [-]: 1 linear, 1.5 as between balls (Hertz)."""
+    dissipation: Slowness = "50 s/m"
+    """Relative increase of the normal force per rate of depth [s/m]."""
+    restitution: Number | None = None
+    """Coefficient of restitution, the ratio of the speeds after and before an impact [-], above 0 up to 1, instead of
+    `dissipation`."""
+    friction: Friction = Friction(along=0)
+    """Coefficient of friction [-], or several."""
+    tangential_stiffness: Number = "=2/3"
+    """Tangential stiffness of sticking surfaces relative to the normal stiffness [-]."""
+    description: str = ""
+    """Description for readers."""
+
+    example: ClassVar[str] = """\
+pliant: 1
+bodies:
+  block: {mass: 1 kg, shape: {type: sphere, radius: 2 cm}}
+joints:
+  flight: {type: free, child: block, z: {initial: 2 cm}, x: {rate: 1 m/s}}
+surfaces:
+  floor: {type: plane}
+contacts:
+  ground: {between: [block, floor], friction: 0.3, stiffness: 20 kN/m}
+"""
+
+    def dimension(self, path: KeyPath, value: Callable[[Scalar], float]) -> Dimension | None:
+        """The stiffness's dimension depends on the exponent."""
+        if path != ("stiffness",):
+            return None
+        return FORCE / LENGTH ** Fraction(value(self.exponent)).limit_denominator(1000)
+
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """Values within their ranges."""
+        given = ("stiffness",) if self.stiffness is not None else ()
+        yield from positive(self, value, *given, "exponent", "tangential_stiffness")
+        if value(self.dissipation) < 0:
+            yield ("dissipation",), f"dissipation must not be negative, but it is {value(self.dissipation):g} s/m", ""
+        if self.restitution is not None and not 0 < value(self.restitution) <= 1:
+            text = f"restitution must be above 0 and up to 1, but it is {value(self.restitution):g}"
+            yield ("restitution",), text, "for impacts without rebound raise `dissipation`"
+
+    def apply(self, build: Build, name: str) -> None:
+        """Add the law between the shapes of all listed parts."""
+        things = [parts_named(build, names) for names in self.between]
+        _check_rods(build, name, things)
+        sides = [[shape for thing in group for shape in shapes_of(build, thing)] for group in things]
+        exclude_joined(build, things[0], things[-1])
+        if not can_touch(build, sides[0], sides[-1]):
+            raise SpecError([Fault(*_why_not(things), f"contacts.{name}.between")])
+        if are_thin(build, [*sides[0], *sides[-1]]):
+            names = " and ".join(", ".join(group) for group in things)
+            message = f"{names} have no thickness: lines and points never meet"
+            raise SpecError([Fault(message, "give one of them a radius", f"contacts.{name}.between")])
+        stiffness = default_stiffness(build, things) if self.stiffness is None else build.value(self.stiffness)
+        along = build.value(self.friction.along)
+        numbers = LawNumbers(
+            stiffness,
+            build.value(self.exponent),
+            build.value(self.dissipation) if self.restitution is None else 0.0,
+            0.0 if self.restitution is None else self._impact(build, name),
+            build.value(self.tangential_stiffness),
+            along,
+            along if self.friction.across is None else build.value(self.friction.across),
+            build.value(self.friction.at_rest),
+            *slow_and_recent([build.value(x) for x in build.robot.world.gravity], smallest_radius(build, things)),
+        )
+        build.system.contacts.law(name, sides[0], sides[-1], build.system.constants(numbers.entries()))
+
+    def _impact(self, build: Build, name: str) -> float:
+        """The impact number of the restitution. It is computed once: derived equations reject other values."""
+        assert self.restitution is not None, "used only if it is given"
+        restitution = build.value(self.restitution)
+        found = build.nominal(restitution)
+        message, hint = "restitution cannot be changed in derived equations", "load the model again with set={...}"
+        build.require(1e-12 - ca.fabs(restitution - found), f"contacts.{name}.restitution", message, hint)
+        return impact_number(found)
+
+
+def _check_rods(build: Build, name: str, things: list[list[str]]) -> None:
+    """Reject rods whose models have no stations, between which the surface of a rod extends."""
+    for rod in (thing for group in things for thing in group if thing in build.robot.rods):
+        if rod not in build.stations:
+            kind = build.robot.rods[rod].model.kind
+            message = (
+                f"rods of the model '{kind}' cannot touch: it is for small displacements, and '{rod}' has no surface"
+            )
+            raise SpecError(
+                [Fault(message, "choose another model of the rod, such as pcs", f"contacts.{name}.between")]
+            )
+
+
+def _why_not(things: list[list[str]]) -> tuple[str, str]:
+    """Why these parts cannot touch, and a hint."""
+    if len({thing for group in things for thing in group}) == 1:
+        return f"'{things[0][0]}' is one rigid piece and cannot touch itself", "give two parts, such as [ball, floor]"
+    if not things[0] or not things[-1]:
+        return "no part can touch another", "give bodies a `shape`, or add `surfaces`"
+    names = " and ".join(", ".join(group) for group in things)
+    return (
+        f"{names} cannot touch: they are fixed to the same frame, or a joint, a rod's base or a constraint joins them",
+        "use parts that move relative to each other",
+    )
+
 
 ALL = "all"
 """Keyword for every part that has a surface."""
@@ -354,3 +593,5 @@ def _radius(build: Build, thing: str) -> Any:
     shape = robot.bodies[thing].shape if thing in robot.bodies else None
     surface = robot.surfaces[thing] if shape is None else BODY_SURFACES[type(shape)](shape)
     return surface.extent(build)
+
+
