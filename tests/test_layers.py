@@ -40,7 +40,7 @@ SLOW = {
     "parts/mesh/formats/volume.py": "h5py",
     "cli/common.py": "rich",
     "foreign/mjcf_child.py": "numpy",
-    "language/full_yaml.py": "ruamel",
+    "language/yaml_reader.py": "ruamel",
     "analysis/numerics/netcdf_files.py": "xarray",
     "analysis/numerics/labelled_arrays.py": "xarray",
     "__main__.py": "pliant",  # where Ctrl-C can be answered

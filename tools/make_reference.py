@@ -22,16 +22,14 @@ from pliant.control import lqr_control
 from pliant.control.base import InputLimit
 from pliant.control.learning_task import LearningTask, RandomParameter, RandomStart
 from pliant.language import parameter, placement
-from pliant.language.aliases import ALIASES
 from pliant.language.base import Choice, Part, WordMappingOrObject
-from pliant.language.collection import kinds, with_defaults
-from pliant.language.names import FUNCTIONS, SYMBOLS, NameMarker, Reference
+from pliant.language.names import ALIASES, FUNCTIONS, SYMBOLS, NameMarker, Reference
 from pliant.language.scalar import CountMarker, Quantity
+from pliant.language.traversal import kinds, with_defaults
 from pliant.language.units import ALONE, WITH_PREFIX
-from pliant.parts import output
-from pliant.parts.body import body
+from pliant.parts import body, output
+from pliant.parts import input as inputs
 from pliant.parts.contact import Contact, Friction
-from pliant.parts.input import inputs
 from pliant.parts.joint import JointBase, chain, coordinate
 from pliant.parts.link import LinkBase
 from pliant.parts.mesh import Membrane, Shell, drawing, edges

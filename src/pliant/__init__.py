@@ -26,9 +26,9 @@ show_by(
         "Comparisons.html": "pliant.show.notebook:comparisons_html",
         "Film.html": "pliant.show.notebook:film_html",
         "Result.html": "pliant.show.notebook:result_html",
-        "AnalysisResult.plot": "pliant.show.plot.described:plot_result",
+        "AnalysisResult.plot": "pliant.show.plot.analyses:plot_result",
         "Result.plot": "pliant.show.plot.motion:trajectory",
-        "Path.plot": "pliant.show.plot.continuation:drawn_path",
+        "Path.plot": "pliant.show.plot.analyses:drawn_path",
     }
 )
 read_by({"robot": "pliant.foreign.urdf:read_urdf", "mujoco": "pliant.foreign.mjcf:read_mjcf"})

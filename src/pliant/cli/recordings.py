@@ -32,8 +32,7 @@ from pliant.language.recording import Recording, read_recording
 from pliant.robot.derive import derive
 from pliant.robot.robot import RobotSpec
 from pliant.show import plot as draw
-from pliant.show.fit_page import FitContent
-from pliant.show.report import ComparisonContent
+from pliant.show.report import ComparisonContent, FitContent
 
 Against = Annotated[
     str | None,

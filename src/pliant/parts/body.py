@@ -13,8 +13,7 @@ from pliant.language.base import ByKey, ByType, Framed, Part, Problem, fault, po
 from pliant.language.message_text import KeyPath
 from pliant.language.names import FrameName, MaterialName, Name, RodName
 from pliant.language.placement import AxisLetter, Placement, Rotations
-from pliant.language.repeated import Repeated
-from pliant.language.scalar import Length, LengthVector, Mass, MomentOfInertia, Scalar
+from pliant.language.scalar import Length, LengthVector, Mass, MomentOfInertia, Repeated, Scalar
 from pliant.parts.section.material import Material
 
 InertiaRow: TypeAlias = tuple[MomentOfInertia, MomentOfInertia, MomentOfInertia]

@@ -13,8 +13,7 @@ from pliant.language.base import ByType, KeyPath, OneOrList, fault
 from pliant.language.dimension import ACCELERATION, ANGULAR_ACCELERATION, LENGTH, NUMBER, RATE, SPEED, Dimension
 from pliant.language.names import FrameName
 from pliant.language.placement import Attachment
-from pliant.language.repeated import Repeated
-from pliant.language.scalar import AnySignal, Scalar
+from pliant.language.scalar import AnySignal, Repeated, Scalar
 from pliant.parts.formula.base import AttachedVector, FrameConstraint
 from pliant.parts.geometry import se3, so3
 from pliant.parts.geometry.se3 import Pose

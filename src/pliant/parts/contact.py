@@ -20,8 +20,7 @@ from pliant.language.dimension import FORCE, LENGTH, Dimension
 from pliant.language.faults import Fault, SpecError
 from pliant.language.message_text import KeyPath
 from pliant.language.names import ThingName
-from pliant.language.repeated import Repeated
-from pliant.language.scalar import Number, Scalar, Slowness, Value
+from pliant.language.scalar import Number, Repeated, Scalar, Slowness, Value
 from pliant.parts.body import Box, Cylinder, SlenderRod, Sphere, Tube
 from pliant.parts.section.base import OneSection
 from pliant.parts.surface.base import Corner, SurfaceBase, add_shape
@@ -593,5 +592,3 @@ def _radius(build: Build, thing: str) -> Any:
     shape = robot.bodies[thing].shape if thing in robot.bodies else None
     surface = robot.surfaces[thing] if shape is None else BODY_SURFACES[type(shape)](shape)
     return surface.extent(build)
-
-

@@ -15,13 +15,13 @@ from pydantic import Field
 from pliant.language.base import ByType
 from pliant.language.faults import Fault, SpecError
 from pliant.language.names import FrameName, RodName
-from pliant.language.repeated import Repeated
 from pliant.language.scalar import (
     ForcePerLengthSignal,
     ForceSignalVector,
     LengthVector,
     MomentPerLengthSignal,
     Number,
+    Repeated,
     TorqueSignalVector,
 )
 from pliant.parts.formula.base import Effect, FrameForce

@@ -13,10 +13,9 @@ from pydantic import GetJsonSchemaHandler, ModelWrapValidatorHandler, Validation
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from pliant.language.base import Part, fault
+from pliant.language.base import Part, fault, read_errors
 from pliant.language.faults import Fault, SpecError
 from pliant.language.message_text import describe, nearest
-from pliant.language.schema_errors import read_errors
 from pliant.language.source import Source
 
 FOLDER = ".analysis."

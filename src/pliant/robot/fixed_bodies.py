@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from pliant.language.environment import to_node
+from pliant.language.evaluate import to_node
 from pliant.language.placement import Placement
 from pliant.language.scalar import Scalar
 from pliant.language.source import Source

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from pliant.language.environment import TIME
 from pliant.language.evaluate import CONSTANTS
 from pliant.language.message_text import suggestion
+from pliant.language.parameter import TIME
 from pliant.language.syntax import ExpressionError, parse, symbols
 from pliant.parts.joint.coordinate import LengthCoordinate, Orientation
 from pliant.parts.output.base import ExpressionOutput

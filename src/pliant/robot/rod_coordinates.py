@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pliant.engine.model.build import Build
-from pliant.language.collection import collections
 from pliant.language.message_text import suggestion
 from pliant.language.names import Reference
-from pliant.language.traversal import leaves
+from pliant.language.traversal import collections, leaves
 from pliant.language.units import parse_unit
 from pliant.parts.rod.strains import LABELS
 from pliant.robot.rods import Finding

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pliant.engine.model.inputs import recorded
 from pliant.language.base import Framed
-from pliant.language.collection import collections
 from pliant.language.dimension import LENGTH, NUMBER, TIME, Dimension
 from pliant.language.message_text import KeyPath, suggestion
 from pliant.language.names import Reference
 from pliant.language.source import FileProblem
 from pliant.language.syntax import ExpressionError
-from pliant.language.traversal import Leaf, leaves
+from pliant.language.traversal import Leaf, collections, leaves
 from pliant.parts.input import Samples, Series, SeriesInput
 from pliant.parts.joint.coordinate import Coordinate, LengthCoordinate, Orientation
 from pliant.robot.controls import control_problems, task_problems

@@ -16,7 +16,7 @@ from pliant.analysis.modes import Modes
 from pliant.analysis.numerics.result import INTERRUPTED
 from pliant.analysis.numerics.versions import versions
 from pliant.language.arguments import known_keywords, name_tuple
-from pliant.language.deadline import time_is_up
+from pliant.language.limits import time_is_up
 from pliant.study.analyses import KEPT, Analysis, FindEquilibrium, OneByOne, Outcome, Simulate, units
 from pliant.study.case_results import NOT_RUN, CaseResults
 from pliant.study.cases import Cases, read_cases

@@ -23,7 +23,7 @@ from pliant.engine.model.system import (
 )
 from pliant.language.message_text import enumeration
 from pliant.parts.constraint import CONSTANTS as FRAMES
-from pliant.parts.external_load import CONSTANTS as LOAD
+from pliant.parts.external_load import WRENCH_CONSTANTS as LOAD
 from pliant.parts.external_load import WRENCH
 from pliant.parts.formula.base import STOPS
 from pliant.parts.joint.coordinate_force import ORIENTATION, ORIENTATION_FORCE

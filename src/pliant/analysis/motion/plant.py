@@ -10,7 +10,7 @@ from typing import Protocol
 
 from pliant.analysis.motion.sampled_control import Controller
 from pliant.engine.equations import Equations, Values
-from pliant.language.environment import Environment
+from pliant.language.parameter import Environment
 from pliant.language.scalar import Scalar
 
 

@@ -18,7 +18,7 @@ from pliant.engine.model.entries import RodStation
 from pliant.engine.model.model import Model
 from pliant.engine.model.system import FrameForceInstance
 from pliant.language.arrays import distinct
-from pliant.language.state_formula import depends_on_state
+from pliant.language.evaluate import depends_on_state
 from pliant.parts.formula.relative import ENDS
 from pliant.parts.link.axial import ROPE
 from pliant.parts.link.beam import BEAM, Beam

@@ -31,8 +31,8 @@ from pliant.engine.input_values import inputs_at_time
 from pliant.engine.outputs import evaluate_outputs
 from pliant.engine.state import State
 from pliant.language.arguments import choice, known_keywords, need_equations, number, positive, whole
-from pliant.language.deadline import time_is_up, time_limit
 from pliant.language.display import shown, with_remarks
+from pliant.language.limits import time_is_up, time_limit
 from pliant.language.message_text import enumeration, unit_after_value
 
 

@@ -16,8 +16,7 @@ from pliant.analysis.numerics.status import Status
 from pliant.engine.contacts import Contacts
 from pliant.engine.state import State
 from pliant.language.display import shown, with_remarks
-from pliant.language.named_values import outputs_named, stacked
-from pliant.language.names import with_repeated
+from pliant.language.names import outputs_named, stacked, with_repeated
 
 KINDS = ("", "limit", "bifurcation")
 """Kinds of points of a path, by number in the dataset."""

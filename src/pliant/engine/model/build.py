@@ -25,11 +25,11 @@ from pliant.engine.model.entries import (
 )
 from pliant.engine.model.signals import SignalTable
 from pliant.engine.model.system import Element, System, SystemBuilder
-from pliant.language.environment import Environment
+from pliant.language.evaluate import Coefficient, coefficient
 from pliant.language.faults import Fault, SpecError
+from pliant.language.parameter import Environment
 from pliant.language.placement import Attachment, Axis, Placement, Rotation
 from pliant.language.scalar import Scalar
-from pliant.language.state_formula import Coefficient, coefficient
 from pliant.parts.formula.base import CoordinateForce, FrameConstraint, FrameForce, Inertia
 from pliant.parts.formula.route import RouteForce, measure
 from pliant.parts.geometry import cached_functions, se3, so3

@@ -12,7 +12,8 @@ from pliant.engine.model.round_off import signal_weights
 from pliant.engine.model.signals import SignalTable, switch_states, switch_times
 from pliant.engine.model.time_series import TimeSeries, interpolated
 from pliant.language.arguments import ArgumentError
-from pliant.language.environment import Environment, to_node
+from pliant.language.evaluate import to_node
+from pliant.language.parameter import Environment
 from pliant.language.scalar import Scalar
 from pliant.language.source import FileProblem
 from pliant.parts.input import PiecewiseInput, RampInput, SeriesInput, SineInput, StepInput

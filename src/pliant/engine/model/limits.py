@@ -11,8 +11,8 @@ from pliant.engine.model.model import Model
 from pliant.engine.model.value_problems import ValueChecks
 from pliant.language.arguments import ArgumentError
 from pliant.language.batched_checks import Refusals, refusals
-from pliant.language.environment import Environment, range_problem
 from pliant.language.faults import SpecError
+from pliant.language.parameter import Environment, range_problem
 from pliant.language.syntax import ExpressionError
 
 # Round-off of a value that was computed to be at its limit.

@@ -8,7 +8,7 @@ from typing import Any
 
 import casadi as ca
 
-from pliant.language.state_formula import StateFormula, sizes, words
+from pliant.language.evaluate import StateFormula, sizes, words
 from pliant.parts.formula.base import CoordinateForce, Effect, Inertia, one_sided, power_law, spring_energy
 from pliant.parts.geometry import so3
 from pliant.parts.motion.base import CoordinatePart, Fields, Quaternion, Vector

@@ -11,10 +11,18 @@ import casadi as ca
 
 from pliant.language.base import Problem, not_negative
 from pliant.language.dimension import LENGTH, NUMBER, Dimension
+from pliant.language.evaluate import StateFormula, sizes, words
 from pliant.language.placement import Attachment
-from pliant.language.repeated import Repeated
-from pliant.language.scalar import AS_AT_START, ForceSignal, Length, Number, RestLength, Scalar, StateStiffness
-from pliant.language.state_formula import StateFormula, sizes, words
+from pliant.language.scalar import (
+    AS_AT_START,
+    ForceSignal,
+    Length,
+    Number,
+    Repeated,
+    RestLength,
+    Scalar,
+    StateStiffness,
+)
 from pliant.parts.formula.base import Effect, FrameForce, one_sided, power_law, spring_energy
 from pliant.parts.formula.relative import POINTS, force_between_points
 from pliant.parts.joint.coordinate import LengthDamper, Spring

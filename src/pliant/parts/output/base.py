@@ -15,10 +15,9 @@ import casadi as ca
 
 from pliant.language.base import Problem
 from pliant.language.dimension import NUMBER, Dimension
-from pliant.language.environment import TIME, parameter_dimensions
 from pliant.language.evaluate import UNKNOWN, OpenDimension, dimension_of, evaluate
-from pliant.language.repeated import Repeated
-from pliant.language.scalar import Formula
+from pliant.language.parameter import TIME, parameter_dimensions
+from pliant.language.scalar import Formula, Repeated
 from pliant.language.syntax import ExpressionError, Symbol, parse, symbols, to_text
 from pliant.language.units import UnitError, parse_unit
 

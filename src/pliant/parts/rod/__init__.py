@@ -2,8 +2,8 @@
 
 from typing import Annotated, TypeAlias, get_args
 
-from pliant.language.aliases import ALIASES
 from pliant.language.base import ByType
+from pliant.language.names import ALIASES
 from pliant.parts.rod.base import RodModelBase
 from pliant.parts.rod.cosserat import Cosserat
 from pliant.parts.rod.finite_element import FiniteElement

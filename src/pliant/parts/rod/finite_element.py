@@ -52,8 +52,8 @@ import numpy as np
 from pydantic import Field
 
 from pliant.language.base import Problem
+from pliant.language.evaluate import depends_on_state
 from pliant.language.scalar import Scalar
-from pliant.language.state_formula import depends_on_state
 from pliant.parts.formula.base import Effect, FrameForce, Inertia, power_law
 from pliant.parts.formula.helical import helical_force
 from pliant.parts.formula.relative import ENDS

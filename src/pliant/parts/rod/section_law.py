@@ -30,7 +30,7 @@ from typing import Any, Literal
 
 import casadi as ca
 
-from pliant.language.state_formula import StateFormula, sizes, words
+from pliant.language.evaluate import StateFormula, sizes, words
 from pliant.parts.formula.base import Effect, gauss, power_law
 from pliant.parts.motion.base import Fields
 from pliant.parts.rod.chamber import actuation

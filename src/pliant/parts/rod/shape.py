@@ -15,7 +15,7 @@ import scipy
 from pydantic import Field, model_validator
 
 from pliant.language.base import ByType, Part, Problem, fault, positive
-from pliant.language.environment import to_node
+from pliant.language.evaluate import to_node
 from pliant.language.placement import Placement
 from pliant.language.scalar import LARGEST, Angle, Length, LengthVector, Number, Scalar
 from pliant.language.syntax import symbols

@@ -12,8 +12,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from pliant.language.base import Problem, fault, positive
-from pliant.language.repeated import Repeated
-from pliant.language.scalar import Density, Number, Pressure, Scalar
+from pliant.language.scalar import Density, Number, Pressure, Repeated, Scalar
 
 Value = Callable[[Any], Any]
 

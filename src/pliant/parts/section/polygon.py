@@ -20,7 +20,7 @@ import numpy as np
 from pydantic import Field
 
 from pliant.language.base import Problem, positive
-from pliant.language.environment import to_node
+from pliant.language.evaluate import to_node
 from pliant.language.scalar import Length, Number, SecondMoment
 from pliant.language.syntax import symbols
 from pliant.parts.section.base import Evaluate, HoledSection

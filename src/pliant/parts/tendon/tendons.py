@@ -12,7 +12,6 @@ import casadi as ca
 from pydantic import model_validator
 
 from pliant.language.base import Problem, fault, positive
-from pliant.language.repeated import Repeated
 from pliant.language.scalar import (
     AS_AT_START,
     Force,
@@ -20,6 +19,7 @@ from pliant.language.scalar import (
     Length,
     LengthSignal,
     Number,
+    Repeated,
     RestLength,
     Scalar,
     Speed,
