@@ -23,8 +23,8 @@ from pliant.engine.model.system import (
 )
 from pliant.language.message_text import enumeration
 from pliant.parts.constraint import CONSTANTS as FRAMES
-from pliant.parts.external_load import WRENCH_CONSTANTS as LOAD
 from pliant.parts.external_load import WRENCH
+from pliant.parts.external_load import WRENCH_CONSTANTS as LOAD
 from pliant.parts.formula.base import STOPS
 from pliant.parts.joint.coordinate_force import ORIENTATION, ORIENTATION_FORCE
 from pliant.parts.link.axial import AXIAL, axial_force
@@ -104,6 +104,10 @@ class Loop:
     whole: bool
 
 
+OMITTED = "omitted: "
+"""How the remark on a part begins that has none of the forms of `RigidForces`; the reason follows."""
+
+
 @dataclass
 class RigidForces:
     """All forces, in the forms supported by other programs."""
@@ -128,6 +132,11 @@ class RigidForces:
     def drive_remarks(self) -> list[str]:
         """The same for motors, lines, loads, ties and loops."""
         return [f"{enumeration(about)}: {text}" for text, about in self.said_of_drives.items()]
+
+    @property
+    def without_form(self) -> list[str]:
+        """Lines, loads and constraints that have none of the forms above, so that no program has them."""
+        return [name for text, about in self.said_of_drives.items() if text.startswith(OMITTED) for name in about]
 
     def of(self, v_at: int) -> Passive:
         """The passive forces of the joint with this index of its rate."""

@@ -20,7 +20,7 @@ from pliant.show.plot.style import COLOURS, GREY, PREFIXES, SIZE, axes, key, lab
 if TYPE_CHECKING:
     from pliant.analysis.modes import ModesResult
     from pliant.analysis.result import AnalysisResult
-    from pliant.study.measures import Table
+    from pliant.study.results import Table
 
 MARKERS = {"limit": "^", "bifurcation": "D", "start": "o", "end": "s"}
 OTHER_MARKER = "X"
