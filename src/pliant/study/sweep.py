@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.analysis.numerics.netcdf_files import save_dataset
-from pliant.engine.model.time_series import TimeSeries
 from pliant.language.arguments import ArgumentError, choice, file_name, mapping, name_tuple, whole
 from pliant.language.message_text import suggestion
+from pliant.parts.input.time_series import TimeSeries
 from pliant.study.analyses import KEPT, Analysis, FindEquilibrium, OneByOne, Outcome, Simulate, units
 from pliant.study.cases import cases
 from pliant.study.folder import FORMAT, RESULTS, OpenSweep, SweepFolder
