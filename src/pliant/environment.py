@@ -11,15 +11,15 @@ import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
+from pliant.analysis.derivation.derive import derive
 from pliant.analysis.motion.sampled_control import Controller, Now
-from pliant.control.learning_task import LearningTask
 from pliant.control.limits import Limits, actuator_limits
 from pliant.engine.core import check_names
 from pliant.engine.equations import Equations
 from pliant.fleet.fleet import Fleet, to_numpy
 from pliant.language.arguments import ArgumentError
 from pliant.language.message_text import describe, suggestion
-from pliant.robot.derive import derive
+from pliant.robot.learning_task import LearningTask
 from pliant.robot.robot import RobotSpec
 from pliant.show.sketch import sketch
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from pliant.analysis.derivation.derive import derive
 from pliant.analysis.motion.simulate import simulate
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.statics.equilibrium import equilibrium
@@ -17,7 +18,6 @@ from pliant.cli.progress import SearchLine
 from pliant.cli.reporting import Report, check_report, save_report
 from pliant.gradient.optimize import Evaluation, Optimum
 from pliant.gradient.optimize import optimize as run_search
-from pliant.robot.derive import derive
 
 
 def optimize(

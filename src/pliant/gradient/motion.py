@@ -30,7 +30,6 @@ from pliant.engine.binding import Binding
 from pliant.engine.differences import OFFSETS, WEIGHTS, difference
 from pliant.engine.equations import Equations
 from pliant.engine.model.inputs import HELD
-from pliant.engine.model.time_series import TimeSeries
 from pliant.engine.outputs import output_function, output_names, output_size
 from pliant.engine.time_loop import BackwardPass, TimeLoop
 from pliant.gradient.equilibrium import EquilibriumCotangents
@@ -45,6 +44,7 @@ from pliant.gradient.parameter_derivatives import (
     varied,
 )
 from pliant.language.arguments import ArgumentError
+from pliant.parts.input import TimeSeries
 
 MEGABYTES = 200.0
 """Memory for states of a run; states beyond this are recomputed in the backward pass."""

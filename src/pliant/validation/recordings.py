@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import scipy
 
+from pliant.analysis.derivation.derive import derive
 from pliant.analysis.integrators import GeneralizedAlpha
 from pliant.analysis.motion.simulate import simulate
 from pliant.analysis.statics.equilibrium import equilibrium
@@ -18,7 +19,6 @@ from pliant.engine.equations import Equations
 from pliant.identify.compare import compare
 from pliant.identify.recording import drive
 from pliant.language.recording import Recording, read_recording
-from pliant.robot.derive import derive
 from pliant.robot.reader import load, load_text
 from pliant.validation.case import CaseResult, Line, Plot, cases_of
 
