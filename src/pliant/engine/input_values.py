@@ -20,8 +20,8 @@ from pliant.language.evaluate import UNKNOWN, evaluate
 from pliant.language.message_text import describe
 from pliant.language.names import instances_of
 from pliant.language.syntax import ExpressionError, Node, parse, symbols
+from pliant.language.time_series import TimeSeries, interpolated
 from pliant.language.value_checks import wrong_dimension
-from pliant.parts.input.time_series import TimeSeries, interpolated
 
 if TYPE_CHECKING:
     from pliant.engine.equations import Equations

@@ -31,7 +31,7 @@ from pliant.gradient.outputs import output_cotangents, refuse_others
 from pliant.gradient.parameter_derivatives import SHARE, ParameterTangents, refuse_moving_switches
 from pliant.language.arguments import ArgumentError, choice, mapping, name_tuple, need_equations
 from pliant.language.message_text import describe, suggestion
-from pliant.parts.input.time_series import TERMS, interpolated
+from pliant.language.time_series import TERMS, interpolated
 
 Arrays: TypeAlias = dict[str, np.ndarray]
 Pullback: TypeAlias = Callable[[Mapping[str, Any]], Arrays]

@@ -13,8 +13,8 @@ from pliant.language.arguments import ArgumentError
 from pliant.language.base import ByKey, FromFiles, Part, Problem, ValueOrPart, fault
 from pliant.language.scalar import Angle, AnySignal, Frequency, Scalar, Time, Value
 from pliant.language.source import FileProblem, Source
+from pliant.language.time_series import TimeSeries, interpolated
 from pliant.parts.input.series import Samples, read_samples
-from pliant.parts.input.time_series import TimeSeries, interpolated
 
 
 class Step(Part):
