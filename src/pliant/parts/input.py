@@ -1,46 +1,24 @@
 """Inputs: how an input parameter varies in time."""
 
 from __future__ import annotations
+
 import math
-import numpy as np
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
+
+import numpy as np
+from pydantic import Field, PrivateAttr, model_validator
+
 from pliant.language.arguments import ArgumentError
-from pliant.language.base import ByKey
-from pliant.language.base import FromFiles
-from pliant.language.base import Part
-from pliant.language.base import Problem
-from pliant.language.base import ValueOrPart
-from pliant.language.base import fault
-from pliant.language.recording import FILL
-from pliant.language.recording import by_name
-from pliant.language.recording import find_column
-from pliant.language.recording import times_of
-from pliant.language.scalar import Angle
-from pliant.language.scalar import AnySignal
-from pliant.language.scalar import Frequency
-from pliant.language.scalar import Scalar
-from pliant.language.scalar import Time
-from pliant.language.scalar import Value
-from pliant.language.source import FileProblem
-from pliant.language.source import Source
-from pliant.language.table_files import Column
-from pliant.language.table_files import read_columns
-from pliant.language.time_series import TimeSeries
-from pliant.language.time_series import interpolated
-from pliant.language.units import Unit
-from pliant.language.units import UnitError
-from pliant.language.units import parse_unit
-from pydantic import Field
-from pydantic import PrivateAttr
-from pydantic import model_validator
-from typing import Annotated
-from typing import Any
-from typing import ClassVar
-from typing import Literal
-from typing import Self
-from typing import TypeAlias
+from pliant.language.base import ByKey, FromFiles, Part, Problem, ValueOrPart, fault
+from pliant.language.recording import FILL, by_name, find_column, times_of
+from pliant.language.scalar import Angle, AnySignal, Frequency, Scalar, Time, Value
+from pliant.language.source import FileProblem, Source
+from pliant.language.table_files import Column, read_columns
+from pliant.language.time_series import TimeSeries, interpolated
+from pliant.language.units import Unit, UnitError, parse_unit
+
 
 @dataclass(frozen=True)
 class Samples:
