@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
+from pliant.control.limits import DesignError
 from pliant.language.arguments import ArgumentError, matrix, name_tuple
 
 REACH = 1e-9
@@ -127,10 +128,6 @@ def _reach(vectors: np.ndarray, columns: np.ndarray) -> float:
     return float(np.linalg.svd(basis.T @ used, compute_uv=False)[-1])
 
 
-class NotReached(ValueError):
-    """Raised if a mode that does not decay by itself is not stabilizable or not detectable."""
-
-
 def check_stabilizable(A: np.ndarray, B: np.ndarray, names: tuple[str, ...], *, sample_time: float | None) -> None:
     """Check that the inputs can stabilize every mode that does not decay by itself."""
     lost = [m for m in system_modes(A, B, None, names) if m.controllability < REACH and not _decays(m, sample_time)]
@@ -139,7 +136,7 @@ def check_stabilizable(A: np.ndarray, B: np.ndarray, names: tuple[str, ...], *, 
         said = _spoken(
             lost, lambda value: np.hstack([A - value * np.eye(len(A)), _unit(B)]).T.conj(), names, sample_time
         )
-        raise NotReached(
+        raise DesignError(
             f"the inputs cannot stabilize {said}. Add an input that moves it, or leave that mode out of the design "
             "(`reduce`; `keep` or `below` in a model file) if it need not be controlled"
         )
@@ -150,7 +147,7 @@ def check_detectable(A: np.ndarray, C: np.ndarray, names: tuple[str, ...], *, sa
     lost = [m for m in system_modes(A, None, C, names) if m.observability < REACH and not _decays(m, sample_time)]
     if lost:
         said = _spoken(lost, lambda value: np.vstack([A - value * np.eye(len(A)), _unit(C.T).T]), names, sample_time)
-        raise NotReached(
+        raise DesignError(
             f"the outputs do not determine {said}. Measure a quantity that it moves as well, or leave that "
             "mode out of the design (`reduce`; `keep` or `below` in a model file) if it need not be controlled"
         )
@@ -165,7 +162,7 @@ def check_weighted(A: np.ndarray, Q: np.ndarray, names: tuple[str, ...], *, samp
     ]
     if lost:
         said = _spoken(lost, lambda value: np.vstack([A - value * np.eye(len(A)), _unit(Q.T).T]), names, sample_time)
-        raise NotReached(
+        raise DesignError(
             f"the weights do not include {said}, which the regulator would therefore not damp. Add a weight on a quantity "
             "that it moves"
         )

@@ -21,7 +21,7 @@ import scipy
 
 from pliant.analysis.motion.events import Now
 from pliant.analysis.numerics.configuration_group import ConfigurationGroup
-from pliant.control.limits import Limits, Shortfalls, actuator_limits, named
+from pliant.control.limits import DesignError, Limits, Shortfalls, actuator_limits, named
 from pliant.control.required_inputs import PREFERENCE, Actuation, ForceMetric, InputsNotConverged, required_inputs
 from pliant.control.sample_derivatives import (
     CommandCotangents,
@@ -340,10 +340,6 @@ class Pid:
         return np.asarray(p * error + d * rate + i * integral)
 
 
-class UnderActuated(ValueError):
-    """The inputs cannot move the task in all its directions."""
-
-
 @dataclass
 class PidControl:
     """Controller that pulls a task to a path by proportional, integral and derivative feedback.
@@ -438,7 +434,7 @@ class PidControl:
         effect = effect[:, size > 0] / size[size > 0]
         reached = int(np.linalg.matrix_rank(effect, tol=1e-9)) if effect.size else 0
         if reached < len(T) and not self.least_squares:
-            raise UnderActuated(
+            raise DesignError(
                 f"{named(self)}: the task has {len(T)} components and {len(self._inputs)} inputs act on it, but in this pose they "
                 f"move it in {reached} independent directions only. Add inputs, drop components, or set least_squares"
             )

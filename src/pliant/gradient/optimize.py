@@ -31,9 +31,10 @@ from pliant.language.arguments import (
     whole,
 )
 from pliant.language.evaluate import evaluate
+from pliant.language.faults import ExpressionError
 from pliant.language.message_text import describe, suggestion
 from pliant.language.ranges import read_range
-from pliant.language.syntax import Binary, ExpressionError, Node, parse, symbols, to_text
+from pliant.language.syntax import Binary, Node, parse, symbols, to_text
 from pliant.parts.output.base import ExpressionOutput, component
 
 EXAMPLE = 'write it as in model files: "(tip.x - 20 cm)^2 + (tip.z + 30 cm)^2"'

@@ -20,10 +20,11 @@ import numpy as np
 import scipy
 
 from pliant.language.dimension import NUMBER, RATE, Dimension
+from pliant.language.faults import ExpressionError
 from pliant.language.files import write_whole
 from pliant.language.limits import limits, most
 from pliant.language.source import FileProblem, check_file
-from pliant.language.units import Unit, UnitError, parse_unit
+from pliant.language.units import Unit, parse_unit
 
 # A unit is in brackets at the end. Without a space before them, brackets may belong to the name (`arm.twist[1]`).
 _IN_BRACKETS = re.compile(r"^(?P<name>.*\S)(?P<space>\s*)(?:\[(?P<square>[^\[\]]+)\]|\((?P<round>[^()]+)\))$")
@@ -55,7 +56,7 @@ def read_unit(text: str) -> Unit | None:
     text = text.strip().strip("[]()").strip() if text.strip()[:1] in "[(" else text.strip()
     try:
         return parse_unit(_SPELLED.get(text, text))
-    except UnitError:
+    except ExpressionError:
         return None
 
 
