@@ -22,7 +22,7 @@ import casadi as ca
 import numpy as np
 
 from pliant.language.files import write_whole
-from pliant.parts.motion.arc_coordinates import ArcCoordinates
+from pliant.parts.motion import ArcCoordinates
 from pliant.parts.rod.pcc import CONSTANTS_FILE, ENERGY_ORDERS, Arc, Energy, exact_energy, lumped_energy, stumpff
 
 SEED = 20

@@ -26,15 +26,17 @@ from pliant.language.traversal import kinds, with_defaults
 from pliant.language.units import ALONE, WITH_PREFIX
 from pliant.parts import body, output
 from pliant.parts import input as inputs
+from pliant.parts import tendon as routing
 from pliant.parts.contact import Contact, Friction
-from pliant.parts.joint import JointBase, chain, coordinate
+from pliant.parts.joint import JointBase, coordinate
+from pliant.parts.joint import types as chain
 from pliant.parts.link import LinkBase
 from pliant.parts.mesh import Membrane, Shell, drawing, edges
 from pliant.parts.rod import chamber, rod, shape
 from pliant.parts.section import Holes, Station
 from pliant.parts.section.material import Material
 from pliant.parts.surface import SurfaceBase
-from pliant.parts.tendon import TendonBase, routing
+from pliant.parts.tendon import TendonBase
 from pliant.robot import attach, controllers
 from pliant.robot.analyses import ListedAnalysis, analysis_names
 from pliant.robot.controllers import InputLimit

@@ -38,7 +38,7 @@ from .engine.workspace import EvaluationError as EvaluationError
 from .fleet.fleet import Fleet as Fleet
 from .gradient.differentiable import Differentiable as Differentiable
 from .gradient.differentiable import differentiable as differentiable
-from .gradient.linearization import Linearization as Linearization
+from .gradient.equilibrium import Linearization as Linearization
 from .gradient.optimize import Optimum as Optimum
 from .gradient.optimize import optimize as optimize
 from .identify.compare import compare as compare

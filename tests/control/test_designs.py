@@ -10,8 +10,8 @@ import scipy.linalg as la
 import pliant
 from pliant.analysis.linearize import StateSpace
 from pliant.control import discretize, kalman, lqr, luenberger, reduce
+from pliant.control.discrete import system_modes
 from pliant.control.limits import DesignError
-from pliant.control.modes import system_modes
 from pliant.engine.state import State
 
 

@@ -21,10 +21,9 @@ from pliant.parts.constraint import frame_constraint
 from pliant.parts.external_load import WRENCH
 from pliant.parts.geometry import so3
 from pliant.parts.joint.coordinate_force import ORIENTATION_FORCE, coordinate_force
-from pliant.parts.link.axial import axial_force
-from pliant.parts.link.beam import beam_force
+from pliant.parts.link import axial_force, beam_force
 from pliant.parts.motion import FREE, ROTATION, ROTATION_VECTOR, SCREW, TRANSLATION
-from pliant.parts.tendon.tendons import GIVEN_TENSION, elastic_line
+from pliant.parts.tendon import GIVEN_TENSION, elastic_line
 
 MOTIONS = {"translation": TRANSLATION, "rotation": ROTATION, "rotation_vector": ROTATION_VECTOR, "free": FREE}
 

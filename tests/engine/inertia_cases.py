@@ -10,7 +10,7 @@ import numpy as np
 
 from pliant.parts.formula.base import Inertia
 from pliant.parts.geometry import so3
-from pliant.parts.motion.base import CoordinatePart, Motion
+from pliant.parts.motion import CoordinatePart, Motion
 
 PARTICLES = 2
 

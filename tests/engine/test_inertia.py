@@ -18,8 +18,7 @@ from pliant.engine.model.inputs import InputPlan
 from pliant.engine.model.system import MASS_SIZE, InertiaInstance, System, SystemBuilder
 from pliant.engine.program import Program
 from pliant.parts.geometry import se3, so3
-from pliant.parts.motion import ROTATION
-from pliant.parts.motion.base import Vector
+from pliant.parts.motion import ROTATION, Vector
 
 HERE = [*np.eye(3).ravel(), 0.0, 0.0, 0.0]
 

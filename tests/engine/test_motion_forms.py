@@ -17,9 +17,8 @@ from pliant.engine.program import Program
 from pliant.parts.formula.base import CoordinateForce, Effect
 from pliant.parts.geometry import se3, so3
 from pliant.parts.geometry.se3 import Pose
-from pliant.parts.link.axial import axial_force
-from pliant.parts.motion import FREE, PLANAR_XZ, PLANAR_YZ, ROTATION, SCREW, TRANSLATION
-from pliant.parts.motion.base import FIXED, Motion, Vector
+from pliant.parts.link import axial_force
+from pliant.parts.motion import FIXED, FREE, PLANAR_XZ, PLANAR_YZ, ROTATION, SCREW, TRANSLATION, Motion, Vector
 
 TURN = (0, 0, 0, 0.6, 0, 0.8)
 

@@ -10,8 +10,7 @@ import scipy
 
 from pliant.analysis.linearize import StateSpace
 from pliant.analysis.numerics.blas_threads import on_one_blas_thread
-from pliant.control.discrete import DiscreteStateSpace, held_commands
-from pliant.control.modes import Mode, system_modes
+from pliant.control.discrete import DiscreteStateSpace, Mode, held_commands, system_modes
 
 if TYPE_CHECKING:
     from pliant.control.feedback import StateFeedback

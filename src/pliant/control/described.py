@@ -15,16 +15,14 @@ from pliant.analysis.motion.sampled_control import Controller
 from pliant.analysis.statics.equilibrium import Equilibrium, equilibrium
 from pliant.control.closed_loop import closed_loop
 from pliant.control.constraint import ConstraintControl
-from pliant.control.contact_task import ContactForce, PlanePosition
 from pliant.control.decentralized import Group, decentralized_lqr
 from pliant.control.discrete import discretize
 from pliant.control.feedback import StateFeedback
 from pliant.control.limits import Limits
-from pliant.control.lqr import Weights, lqr, weight_matrix
-from pliant.control.observer import Observer, kalman
+from pliant.control.lqr import Observer, Weights, kalman, lqr, weight_matrix
 from pliant.control.orientation_task import FrameDirection, FrameOrientation
 from pliant.control.pid import Pid, PidControl
-from pliant.control.quasistatic_control import StaticControl
+from pliant.control.quasistatic_control import ContactForce, PlanePosition, StaticControl
 from pliant.control.reduction import Reduction, reduce
 from pliant.control.static_model import rest_with
 from pliant.control.task import Coordinates, FramePosition, Reference, Several, Task

@@ -9,8 +9,7 @@ import scipy
 
 from pliant.analysis.linearize import StateSpace
 from pliant.analysis.numerics.blas_threads import on_one_blas_thread
-from pliant.control.discrete import need_linear
-from pliant.control.modes import TOLERANCES, Mode, system_modes
+from pliant.control.discrete import TOLERANCES, Mode, need_linear, system_modes
 from pliant.language.arguments import ArgumentError, positive, whole
 
 

@@ -27,7 +27,7 @@ from pliant.engine.kernel import VALUE_TANGENT, Kernels, coordinate_carrier, den
 from pliant.parts.formula.base import Inertia
 from pliant.parts.geometry import se3, so3
 from pliant.parts.geometry.se3 import Pose
-from pliant.parts.motion.base import Motion, Vector
+from pliant.parts.motion import Motion, Vector
 
 
 @cache

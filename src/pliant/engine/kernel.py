@@ -28,7 +28,7 @@ from pliant.parts.formula.relative import ENDS, RelativeForce
 from pliant.parts.formula.route import RouteForce
 from pliant.parts.geometry import se3, so3
 from pliant.parts.geometry.se3 import Pose
-from pliant.parts.motion.base import CoordinatePart, Motion, Vector
+from pliant.parts.motion import CoordinatePart, Motion, Vector
 
 
 @dataclass(frozen=True, eq=False)

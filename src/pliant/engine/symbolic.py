@@ -31,7 +31,7 @@ from pliant.engine.model.system import (
 from pliant.parts.formula.route import FRICTION, measure, slide
 from pliant.parts.geometry import se3, so3
 from pliant.parts.geometry.se3 import Pose
-from pliant.parts.motion.base import Motion
+from pliant.parts.motion import Motion
 
 # Number of nodes above which the inlined graph is too large.
 INLINE_UP_TO = 80

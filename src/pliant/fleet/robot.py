@@ -20,7 +20,7 @@ from pliant.engine.symbolic import SymbolicSystem, symbolic_system
 from pliant.language.arguments import ArgumentError
 from pliant.language.time_series import TimeSeries
 from pliant.parts.geometry import so3
-from pliant.parts.motion.base import Quaternion
+from pliant.parts.motion import Quaternion
 
 ON_THE_CPU = "use pliant.simulate, or pliant.simulate_many for many robots"
 

@@ -24,8 +24,7 @@ from pliant.engine.equations import Equations
 from pliant.engine.model.inputs import HELD
 from pliant.engine.outputs import output_function, output_names
 from pliant.engine.state import rate_name
-from pliant.gradient.equilibrium import EquilibriumCotangents
-from pliant.gradient.linearization import TOLERANCES, Linearization
+from pliant.gradient.equilibrium import TOLERANCES, EquilibriumCotangents, Linearization
 from pliant.gradient.motion import MotionCotangents, RecordedMotion, recorded_motion, refuse, smooth_controllers
 from pliant.gradient.parameter_derivatives import (
     SHARE,

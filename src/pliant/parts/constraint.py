@@ -17,7 +17,7 @@ from pliant.language.scalar import AnySignal, Repeated, Scalar
 from pliant.parts.formula.base import AttachedVector, FrameConstraint
 from pliant.parts.geometry import se3, so3
 from pliant.parts.geometry.se3 import Pose
-from pliant.parts.motion.base import Fields
+from pliant.parts.motion import Fields
 
 if TYPE_CHECKING:
     from pliant.engine.model.build import Build

@@ -23,10 +23,12 @@ from pliant.language.names import ThingName
 from pliant.language.scalar import Number, Repeated, Scalar, Slowness, Value
 from pliant.parts.body import Box, Cylinder, SlenderRod, Sphere, Tube
 from pliant.parts.section.base import OneSection
-from pliant.parts.surface.base import Corner, SurfaceBase, add_shape
 from pliant.parts.surface.shapes import BoxSurface, CapsuleSurface, CylinderSurface, SphereSurface
 from pliant.parts.surface.triangles import (
+    Corner,
+    SurfaceBase,
     Triangles,
+    add_shape,
     inset,
     is_clockwise,
     near_order,

@@ -28,7 +28,7 @@ from pliant.parts.formula.base import Effect, FrameForce
 from pliant.parts.formula.relative import ENDS
 from pliant.parts.geometry import se3, so3
 from pliant.parts.geometry.se3 import Pose
-from pliant.parts.motion.base import Fields
+from pliant.parts.motion import Fields
 from pliant.parts.rod.stations import parts_between, product_weights
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from pliant.language.base import Part, Problem
 from pliant.language.message_text import KeyPath, describe, suggestion, word_of_others
 from pliant.language.traversal import kinds, with_defaults
 from pliant.language.tree import Tree, from_plain, merge
-from pliant.parts.link.beam import COMPONENTS
+from pliant.parts.link import COMPONENTS
 from pliant.robot.data import to_data
 
 

@@ -25,7 +25,7 @@ from pliant.language.source import FileProblem
 from pliant.language.syntax import Node, Number, Symbol, choose, parse, substitute, symbols, to_text
 from pliant.language.traversal import Leaf, SplicedValues, collections, map_leaves
 from pliant.parts.body import Body
-from pliant.parts.joint.base import JointBase
+from pliant.parts.joint.types import JointBase
 from pliant.parts.output.base import OutputBase
 from pliant.robot.attached_models import overrides_of, read_attached
 from pliant.robot.fixed_bodies import BodyOnRod, fix_along, weld_at

@@ -18,7 +18,7 @@ from pliant.language.traversal import parts
 from pliant.parts.contact import ALL
 from pliant.parts.joint.coordinate import AngleCoordinate
 from pliant.parts.section.base import OneSection
-from pliant.parts.tendon.routing import HelicalStretch, ParallelStretch, PointStretch
+from pliant.parts.tendon import HelicalStretch, ParallelStretch, PointStretch
 from pliant.robot.structure import Finding
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from pliant.language.scalar import Each, Quantity, Scalar
 from pliant.language.traversal import collections, leaves, parts
 from pliant.parts.output.rod import RodOutput
 from pliant.parts.rod.stations import is_on_rod
-from pliant.parts.tendon.routing import Stretch
+from pliant.parts.tendon import Stretch
 
 if TYPE_CHECKING:
     from pliant.robot.robot import RobotSpec

@@ -11,7 +11,7 @@ import casadi as ca
 import numpy as np
 
 from pliant.engine.model.system import PLACEMENT_SIZE, Element
-from pliant.parts.motion.base import Motion
+from pliant.parts.motion import Motion
 
 if TYPE_CHECKING:
     from pliant.engine.equations import Equations

@@ -20,8 +20,7 @@ from pliant.parts.body import Body, Box, Cylinder, SlenderRod, Sphere, Tube
 from pliant.parts.external_load import Wrench
 from pliant.parts.joint import Cylindrical, Planar, Prismatic, Revolute, Universal
 from pliant.parts.joint.coordinate import LengthCoordinate
-from pliant.parts.link import Axial, Beam
-from pliant.parts.link.axial import AXIAL, ROPE, driven_rope_force, rope_force
+from pliant.parts.link import AXIAL, ROPE, Axial, Beam, driven_rope_force, rope_force
 from pliant.parts.surface import (
     BoxSurface,
     CapsuleSurface,

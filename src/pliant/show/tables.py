@@ -33,7 +33,7 @@ from pliant.parts.joint.coordinate import Coordinate, LengthCoordinate, Orientat
 from pliant.parts.mesh.base import MeshBase, place
 from pliant.parts.mesh.shell import Shell
 from pliant.parts.rod.properties import RodProperties, rod_properties
-from pliant.parts.tendon.routing import FramePoint
+from pliant.parts.tendon import FramePoint
 from pliant.robot.data import to_data
 from pliant.robot.flattening import WORLD, flatten
 from pliant.robot.importing import ImportedRobot

@@ -27,9 +27,9 @@ from pliant.parts.external_load import WRENCH
 from pliant.parts.external_load import WRENCH_CONSTANTS as LOAD
 from pliant.parts.formula.base import STOPS
 from pliant.parts.joint.coordinate_force import ORIENTATION, ORIENTATION_FORCE
-from pliant.parts.link.axial import AXIAL, axial_force
-from pliant.parts.tendon.tendons import CONSTANTS as ELASTIC
-from pliant.parts.tendon.tendons import GIVEN_TENSION, elastic_line
+from pliant.parts.link import AXIAL, axial_force
+from pliant.parts.tendon import CONSTANTS as ELASTIC
+from pliant.parts.tendon import GIVEN_TENSION, elastic_line
 from pliant.targets.rigid_tree import WORLD, RigidTree, is_solid, moved
 
 # -- forms that other programs support --------------------------------------------------------------------------------

@@ -20,8 +20,7 @@ from pliant.engine.program import Program
 from pliant.language.faults import SpecError
 from pliant.parts import Cosserat
 from pliant.parts.geometry import se3
-from pliant.parts.motion import FREE
-from pliant.parts.motion.arc_coordinates import ArcCoordinates
+from pliant.parts.motion import FREE, ArcCoordinates
 from pliant.parts.rod.pcc import (
     SERIES_BELOW,
     arc_inertia,

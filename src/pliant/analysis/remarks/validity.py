@@ -20,8 +20,7 @@ from pliant.engine.model.system import FrameForceInstance
 from pliant.language.arrays import distinct
 from pliant.language.evaluate import depends_on_state
 from pliant.parts.formula.relative import ENDS
-from pliant.parts.link.axial import ROPE
-from pliant.parts.link.beam import BEAM, Beam
+from pliant.parts.link import BEAM, ROPE, Beam
 from pliant.parts.mesh import Membrane, Shell
 from pliant.parts.mesh.edges import EDGE
 from pliant.parts.output.elements import ConstraintOutput, ReactionOutput

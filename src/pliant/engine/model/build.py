@@ -34,8 +34,7 @@ from pliant.parts.formula.base import CoordinateForce, FrameConstraint, FrameFor
 from pliant.parts.formula.route import RouteForce, measure
 from pliant.parts.geometry import cached_functions, se3, so3
 from pliant.parts.geometry.se3 import Pose
-from pliant.parts.motion.arc_coordinates import ArcCoordinates
-from pliant.parts.motion.base import FIXED, Motion, Quaternion
+from pliant.parts.motion import FIXED, ArcCoordinates, Motion, Quaternion
 
 if TYPE_CHECKING:
     from pliant.parts.rod.stations import StrainSample

@@ -8,8 +8,7 @@ from typing import Any
 
 from pliant.parts.geometry.se3 import Pose
 from pliant.parts.joint.coordinate import Coordinate, Orientation
-from pliant.parts.motion.arc_coordinates import ArcCoordinates
-from pliant.parts.motion.base import Motion
+from pliant.parts.motion import ArcCoordinates, Motion
 
 
 @dataclass(frozen=True)

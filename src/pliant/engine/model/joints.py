@@ -23,7 +23,7 @@ from pliant.parts.joint.coordinate_force import (
     coordinate_force,
     varying_force,
 )
-from pliant.parts.motion.base import Quaternion, Vector
+from pliant.parts.motion import Quaternion, Vector
 
 if TYPE_CHECKING:
     from pliant.engine.model.build import Build

@@ -19,7 +19,7 @@ from pliant.engine.model.contact_shapes import ContactBuilder, ContactSystem
 from pliant.parts.formula.base import CoordinateForce, FrameConstraint, FrameForce, Inertia
 from pliant.parts.formula.route import RouteForce
 from pliant.parts.geometry.se3 import Pose, pose_scalars, scalars
-from pliant.parts.motion.base import CoordinatePart, Motion, WithCoordinates
+from pliant.parts.motion import CoordinatePart, Motion, WithCoordinates
 
 PLACEMENT_SIZE = 12
 MASS_SIZE = 10

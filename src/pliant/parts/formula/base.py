@@ -12,7 +12,7 @@ import numpy as np
 
 from pliant.parts.geometry import se3
 from pliant.parts.geometry.se3 import Pose
-from pliant.parts.motion.base import CoordinatePart, Fields, Functions, Vector, WithCoordinates
+from pliant.parts.motion import CoordinatePart, Fields, Functions, Vector, WithCoordinates
 
 
 @dataclass(frozen=True)

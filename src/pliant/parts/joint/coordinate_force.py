@@ -11,7 +11,7 @@ import casadi as ca
 from pliant.language.evaluate import StateFormula, sizes, words
 from pliant.parts.formula.base import CoordinateForce, Effect, Inertia, one_sided, power_law, spring_energy
 from pliant.parts.geometry import so3
-from pliant.parts.motion.base import CoordinatePart, Fields, Quaternion, Vector
+from pliant.parts.motion import CoordinatePart, Fields, Quaternion, Vector
 
 CONSTANTS = Fields("stiffness", "rest", "damping", "power", "direction", "smoothing")
 """Constants of `coordinate_force`: stiffness, rest value, damping coefficient and power, direction (0, 1, -1), smoothing width."""

@@ -16,10 +16,9 @@ from pliant.language.message_text import KeyPath
 from pliant.language.names import MaterialName, SectionName
 from pliant.language.scalar import ForceSignal, Length, Number, Quantity, Scalar, Time
 from pliant.parts.formula.base import Effect, FrameForce, power_law
-from pliant.parts.formula.helical import helical_force
-from pliant.parts.formula.relative import ENDS
+from pliant.parts.formula.relative import ENDS, helical_force
 from pliant.parts.geometry import so3
-from pliant.parts.motion.base import Fields
+from pliant.parts.motion import Fields
 from pliant.parts.rod import RodModel
 from pliant.parts.section.base import SectionProperties
 

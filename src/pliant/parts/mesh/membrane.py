@@ -17,7 +17,7 @@ from pliant.language.scalar import Number, Quantity, Scalar
 from pliant.parts.formula.base import FrameForce
 from pliant.parts.geometry import se3
 from pliant.parts.geometry.se3 import Pose, columns, scalars
-from pliant.parts.link.axial import DRIVEN_ROPE, ROPE, axial_length, driven_rope_force, rope_force
+from pliant.parts.link import DRIVEN_ROPE, ROPE, axial_length, driven_rope_force, rope_force
 from pliant.parts.mesh.base import MeshBase, PlacedMesh, section_properties
 from pliant.parts.mesh.edges import EdgesBase, MembraneEdges
 from pliant.parts.motion import TRANSLATION

@@ -5,10 +5,8 @@ from typing import Annotated, ClassVar, TypeAlias
 from pliant.language.base import ByKey, Part
 from pliant.parts.output.base import ExpressionOutput
 from pliant.parts.output.elements import ConstraintOutput, ContactOutput, LinkOutput, ReactionOutput, TendonOutput
-from pliant.parts.output.energy import EnergyOutput
-from pliant.parts.output.mesh import MeshOutput
-from pliant.parts.output.motion import CoordinateOutput, FrameOutput
-from pliant.parts.output.rod import RodOutput
+from pliant.parts.output.motion import CoordinateOutput, EnergyOutput, FrameOutput
+from pliant.parts.output.rod import MeshOutput, RodOutput
 
 Output: TypeAlias = Annotated[
     FrameOutput

@@ -16,8 +16,7 @@ from pliant.parts.formula.base import Effect, FrameForce
 from pliant.parts.formula.relative import relative_chain, relative_deformation, relative_force
 from pliant.parts.geometry import se3, so3
 from pliant.parts.geometry.se3 import Pose
-from pliant.parts.motion import FREE, PLANAR_XZ, PLANAR_YZ
-from pliant.parts.motion.base import Fields
+from pliant.parts.motion import FREE, PLANAR_XZ, PLANAR_YZ, Fields
 from pliant.parts.rod.base import limit_turns
 from pliant.parts.rod.properties import WORLD, RodProperties
 from pliant.parts.rod.section_law import Law, joins_pieces, mean_stretch

@@ -55,11 +55,10 @@ from pliant.language.base import Problem
 from pliant.language.evaluate import depends_on_state
 from pliant.language.scalar import Scalar
 from pliant.parts.formula.base import Effect, FrameForce, Inertia, power_law
-from pliant.parts.formula.helical import helical_force
-from pliant.parts.formula.relative import ENDS
+from pliant.parts.formula.relative import ENDS, helical_force
 from pliant.parts.geometry import se3, so3
 from pliant.parts.geometry.se3 import Pose
-from pliant.parts.motion.base import Fields
+from pliant.parts.motion import Fields
 from pliant.parts.rod.absolute import (
     Mesh,
     Place,

@@ -34,7 +34,7 @@ from pliant.language.base import Part, Problem, ValueOrPart
 from pliant.language.scalar import Scalar
 from pliant.parts.geometry import se3, so3
 from pliant.parts.geometry.se3 import Pose
-from pliant.parts.motion.base import Fields, Motion, Vector
+from pliant.parts.motion import Fields, Motion, Vector
 from pliant.parts.rod.base import RodModelBase, remark_steps
 from pliant.parts.rod.pcs import element_lengths, frames_on_segment, mass_points
 from pliant.parts.rod.pieces import PieceKind, PieceState, RodPiece, add_pieces, exponential, load_slope, twist_slope

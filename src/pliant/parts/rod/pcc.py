@@ -21,9 +21,8 @@ from pliant.parts.formula.base import CoordinateForce, Effect, Inertia
 from pliant.parts.geometry import se3, so3
 from pliant.parts.geometry.se3 import Pose
 from pliant.parts.joint.coordinate import LengthLimits
-from pliant.parts.motion.arc_coordinates import CONSTANTS as ARC
-from pliant.parts.motion.arc_coordinates import FREE, ArcCoordinates, Option
-from pliant.parts.motion.base import Fields, Functions, Motion, Vector
+from pliant.parts.motion import ARC_CONSTANTS as ARC
+from pliant.parts.motion import ARC_FREE, ArcCoordinates, Fields, Functions, Motion, Option, Vector
 from pliant.parts.rod.base import RodModelBase, remark_steps
 from pliant.parts.rod.chamber import actuation, signal_word
 from pliant.parts.rod.pcs import frames_on_segment
@@ -384,7 +383,7 @@ class ArcModel(RodModelBase):
     @classmethod
     def takes(cls, free: Free) -> Free:
         """Stretch and bends: arcs neither shear nor twist."""
-        return tuple(k for k in free if k in FREE)
+        return tuple(k for k in free if k in ARC_FREE)
 
     def rod_problems(self, rod: Rod, value: Callable[[Scalar], float]) -> Iterator[Problem]:
         """Muscles need a position and a variable length; lists have one entry per coordinate; no shear, no twist."""
@@ -394,7 +393,7 @@ class ArcModel(RodModelBase):
             if self.muscle_radius is None or value(self.muscle_radius) <= 0:
                 hint = "give the distance of the muscles from the axis"
                 yield (here, "muscle_radius"), "coordinates `muscles` need a muscle_radius above zero", hint
-            if free != FREE:
+            if free != ARC_FREE:
                 text = "three muscle lengths describe an arc that stretches and bends in any direction"
                 yield ("strains",), text, "remove `strains`, or choose coordinates `bending`"
         elif self.muscle_limits is not None:

@@ -18,7 +18,7 @@ from pydantic import Field
 
 from pliant.parts.geometry import se3, so3
 from pliant.parts.geometry.se3 import Pose
-from pliant.parts.motion.base import Motion
+from pliant.parts.motion import Motion
 from pliant.parts.rod.absolute import ANEW
 from pliant.parts.rod.base import RodModelBase, remark_steps
 from pliant.parts.rod.pieces import (

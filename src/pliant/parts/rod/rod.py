@@ -22,7 +22,7 @@ from pliant.language.placement import Placement
 from pliant.language.scalar import Frequency, Length, Number, Repeated, Scalar, StateNumber, Time, Value
 from pliant.parts.formula.base import Effect, FrameForce
 from pliant.parts.formula.relative import ENDS, relative_force
-from pliant.parts.motion.base import Fields
+from pliant.parts.motion import Fields
 from pliant.parts.rod import KINDS, RodModel
 from pliant.parts.rod.chamber import Chamber
 from pliant.parts.rod.pcs import Pcs

@@ -32,7 +32,7 @@ import casadi as ca
 
 from pliant.language.evaluate import StateFormula, sizes, words
 from pliant.parts.formula.base import Effect, gauss, power_law
-from pliant.parts.motion.base import Fields
+from pliant.parts.motion import Fields
 from pliant.parts.rod.chamber import actuation
 from pliant.parts.rod.strains import LABELS
 from pliant.parts.section.material import FIBRE_LAWS, FibreLaw

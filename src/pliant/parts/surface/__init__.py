@@ -3,9 +3,9 @@
 from typing import Annotated, TypeAlias
 
 from pliant.language.base import ByType
-from pliant.parts.surface.base import SurfaceBase
 from pliant.parts.surface.shapes import BoxSurface, CapsuleSurface, CylinderSurface, PlaneSurface, SphereSurface
 from pliant.parts.surface.solid import ConvexSurface, HeightFieldSurface, MeshSurface
+from pliant.parts.surface.triangles import SurfaceBase
 
 Surface: TypeAlias = Annotated[
     PlaneSurface

@@ -13,8 +13,16 @@ from pliant.language.base import Problem, positive
 from pliant.language.placement import Axis
 from pliant.language.scalar import Length, LengthVector, Scalar
 from pliant.parts.geometry.se3 import Pose
-from pliant.parts.surface.base import Corner, SurfaceBase, add_shape
-from pliant.parts.surface.triangles import BOX, BOX_FACES, add_faces, disc, matrix_columns
+from pliant.parts.surface.triangles import (
+    BOX,
+    BOX_FACES,
+    Corner,
+    SurfaceBase,
+    add_faces,
+    add_shape,
+    disc,
+    matrix_columns,
+)
 
 if TYPE_CHECKING:
     from pliant.engine.model.build import Build

@@ -18,8 +18,7 @@ from pliant.language.source import FileProblem, Source, check_file
 from pliant.parts.geometry.se3 import Pose
 from pliant.parts.mesh.drawing import NodeNumber
 from pliant.parts.mesh.formats import read_mesh
-from pliant.parts.surface.base import SurfaceBase
-from pliant.parts.surface.triangles import Triangles, add_faces, hull
+from pliant.parts.surface.triangles import SurfaceBase, Triangles, add_faces, hull
 
 if TYPE_CHECKING:
     from pliant.engine.model.build import Build
