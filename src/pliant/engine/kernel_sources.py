@@ -9,45 +9,25 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 
-import casadi as ca
-
+from pliant.engine.c_code import HEADER, LANES, SCALAR_FUNCTIONS, kernel_code, lanes_header
 from pliant.engine.compiling import KERNEL_FLAGS, LARGE_KERNEL, LARGE_KERNEL_FLAGS, Source, library_name, put_text
 from pliant.engine.fingerprint import fingerprint
 from pliant.engine.kernel import Kernels
-from pliant.engine.lanes import HEADER, lane_source, lanes_header
-
-_VERSION = re.compile(r"(?:CASADI_SYMBOL_EXPORT )?void \w*casadi_version\(.*?\n}\n", re.DOTALL)
-_HELPER = re.compile(r"^casadi_real (?=casadi_\w+\()", re.MULTILINE)
-_GUARDED = re.compile(r"arg\[(\d+)\]\? arg\[\1\]\[(\d+)\] : 0")
-
-
-def kernel_source(functions: Sequence[ca.Function], name: str) -> str:
-    """C code of CasADi functions, each exported under its own name."""
-    generator = ca.CodeGenerator(name, {"with_header": False, "cpp": False, "verbose": False})
-    for function in functions:
-        generator.add(function)
-    text = _VERSION.sub("", str(generator.dump()))
-    # squares etc. are functions; calls of functions that other libraries could replace would spill all registers
-    text = _HELPER.sub("static inline casadi_real ", text)
-    text = _GUARDED.sub(r"arg[\1][\2]", text)  # the runtime always passes all arguments
-    # CasADi's virtual machine takes the first of two equal numbers, which matters for the sign of zero; C leaves it unspecified
-    text = text.replace("return fmax(x, y);", "return y > x || x != x ? y : x;")
-    return text.replace("return fmin(x, y);", "return y < x || x != x ? y : x;")
 
 
 def kernel_library_source(kernels: Kernels, level: str) -> Source:
     """The source of the library of one type's kernels, for a level of the instruction set."""
     files = {}
     if kernels.single:
-        files["kernels.c"] = kernel_source(kernels.single, "kernels")
+        files["kernels.c"] = "\n".join([SCALAR_FUNCTIONS, *map(kernel_code, kernels.single)])
     if kernels.on_lanes:
-        files["lanes.c"] = lane_source(kernels.on_lanes)
+        on_lanes = (kernel_code(function, LANES) for function in kernels.on_lanes)
+        files["lanes.c"] = "\n".join([f'#include "{HEADER}"\n', *on_lanes])
     instructions = sum(function.n_instructions() for function in kernels.functions)
     flags = KERNEL_FLAGS if instructions < LARGE_KERNEL else LARGE_KERNEL_FLAGS
     headers = {HEADER: lanes_header()} if kernels.lanes else {}
