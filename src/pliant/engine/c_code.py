@@ -1,8 +1,8 @@
-"""C code of CasADi functions: one reader of their operations, and one writer for every place that C is generated for.
+"""C code of CasADi functions: one writer for kernels, exports and fleets.
 
-`read` takes the operations of an SX function as a graph. It is written with one constant per operation, in terms of a type of
-numbers (`Numbers`): doubles, the lanes of `runtime/lanes.h` (kernels that evaluate several instances at once), or the abstract type
-of fleets, which `fleet/code/lanes.h` and `cuda.h` define.
+A function is written with one constant per operation, in terms of a type of numbers (`Numbers`): doubles, the lanes of
+`runtime/lanes.h` (kernels that evaluate several instances at once), or the abstract type of fleets, which `fleet/code/lanes.h` and
+`cuda.h` define.
 
 Kernels compute each operation of CasADi as it is, so that compiled code has the results of CasADi's virtual machine bit for bit.
 Fleets compute the graph in a cheaper form (`simplified`), whose results differ by rounding.
@@ -11,12 +11,14 @@ Fleets compute the graph in a cheaper form (`simplified`), whose results differ 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from math import isfinite, isinf, isnan
 from pathlib import Path
 
 import casadi as ca
+
+from pliant.engine.operations import Graph, read
 
 RUNTIME = Path(__file__).parent / "runtime"
 HEADER = "lanes.h"
@@ -45,86 +47,7 @@ SELECT = -1
 _OF_TRUTH = {ca.OP_IF_ELSE_ZERO, SELECT, ca.OP_NOT, ca.OP_AND, ca.OP_OR}
 
 
-# -- the operations of a function -------------------------------------------------------------------------------------------
-
-
-@dataclass
-class Graph:
-    """Operations in an order that can be evaluated: `ops[k]` on the results `args[k]`.
-
-    `numbers` are the values of numbers, `places` the positions `(argument, index)` of entries of arguments.
-    """
-
-    ops: list[int] = field(default_factory=list)
-    args: list[tuple[int, ...]] = field(default_factory=list)
-    numbers: dict[int, float] = field(default_factory=dict)
-    places: dict[int, tuple[int, int]] = field(default_factory=dict)
-    outputs: list[tuple[int, int, int]] = field(default_factory=list)
-    """Result `(output, index, node)` of each entry that the function returns."""
-    _known: dict[tuple[object, ...], int] = field(default_factory=dict)
-
-    def add(self, op: int, args: tuple[int, ...]) -> int:
-        """The node of an operation; an existing node is reused."""
-        return self._node((op, *args), op, args)
-
-    def number(self, value: float) -> int:
-        """The node of a number."""
-        node = self._node(("number", repr(value)), ca.OP_CONST, ())  # 0 and -0 are equal, but different numbers
-        self.numbers[node] = value
-        return node
-
-    def place(self, argument: int, index: int) -> int:
-        """The node of an entry of an argument."""
-        node = self._node(("place", argument, index), ca.OP_INPUT, ())
-        self.places[node] = argument, index
-        return node
-
-    def _node(self, key: tuple[object, ...], op: int, args: tuple[int, ...]) -> int:
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = len(self.ops)
-            self.ops.append(op)
-            self.args.append(args)
-        return found
-
-    def is_leaf(self, node: int) -> bool:
-        """Whether a node is a number or an entry of an argument."""
-        return self.ops[node] in (ca.OP_CONST, ca.OP_INPUT)
-
-    def order(self) -> list[int]:
-        """The nodes needed for the outputs, each after its arguments, in CasADi's order."""
-        needed = bytearray(len(self.ops))
-        for _, _, node in self.outputs:
-            needed[node] = 1
-        for node in range(len(self.ops) - 1, -1, -1):
-            if needed[node]:
-                for i in self.args[node]:
-                    needed[i] = 1
-        return [node for node in range(len(self.ops)) if needed[node]]
-
-
-def read(function: ca.Function) -> Graph:
-    """The operations of an SX function, as they are; raises ValueError for a function that calls others."""
-    if not function.is_a("SXFunction"):
-        raise ValueError(f"the function {function.name()} is not a plain one of scalar operations")
-    graph = Graph()
-    work: dict[int, int] = {}
-    for k in range(function.n_instructions()):
-        op = function.instruction_id(k)
-        if op == ca.OP_INPUT:
-            argument, index = function.instruction_input(k)
-            node = graph.place(argument, index)
-        elif op == ca.OP_CONST:
-            node = graph.number(function.instruction_constant(k))
-        elif op == ca.OP_OUTPUT:
-            output, index = function.instruction_output(k)
-            graph.outputs.append((output, index, work[function.instruction_input(k)[0]]))
-            continue
-        else:
-            args = tuple(work[i] for i in function.instruction_input(k))
-            node = args[0] if op == ca.OP_ASSIGN else graph.add(op, args)
-        work[function.instruction_output(k)[0]] = node
-    return graph
+# -- cheaper forms ----------------------------------------------------------------------------------------------------------
 
 
 def simplified(graph: Graph) -> Graph:

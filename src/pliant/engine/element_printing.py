@@ -15,7 +15,7 @@ import casadi as ca
 
 from pliant.engine.model.model import Model
 from pliant.engine.model.system import MASS_SIZE
-from pliant.engine.sympy_text import CannotPrint, PrintedFunction, instructions, upright, written
+from pliant.engine.sympy_text import CannotPrint, PrintedFunction, signature, upright, written
 
 MAX_OPERATIONS = 600
 """Maximum number of operations of a printed formula."""
@@ -257,7 +257,7 @@ class _Printer:
             yield f"{words}:"
             yield f"    {kind}: {size} operations, too long to print; see eqs.casadi() and pliant export"
             return
-        shape = instructions(function)
+        shape = signature(function)
         if shape in self.seen:
             yield f"{words}: as {self.seen[shape]}"
             return

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
 import casadi as ca
+
+from pliant.engine.operations import read
 
 NAMED_ABOVE = 8
 """An expression is named if its number of operations times its number of uses exceeds this."""
@@ -28,67 +31,47 @@ class PrintedFunction:
 
 
 def written(function: ca.Function, inputs: list[list[Any]], *, shorten: bool = True) -> PrintedFunction:
-    """Replays the instructions of an SX function on SymPy's symbols.
+    """Replays the operations of an SX function on SymPy's symbols.
 
     With `shorten` repeated expressions are named w1, w2, ..., and numbers have eight digits.
     """
     import sympy
 
     one, two = _operations(sympy)
-    uses = _uses(function)
-    work: dict[int, Any] = {}
-    named: list[tuple[Any, Any]] = []
+    graph = read(function)
+    uses = Counter(node for args in (*graph.args, *((node,) for *_, node in graph.outputs)) for node in args)
     taken = {str(symbol) for group in inputs for symbol in group}
     names = (sympy.Symbol(name) for k in count(1) if (name := f"w{k}") not in taken)
-    outputs: list[list[Any]] = [[sympy.Integer(0)] * function.nnz_out(i) for i in range(function.n_out())]
-    for k in range(function.n_instructions()):
-        op, i, o = function.instruction_id(k), function.instruction_input(k), function.instruction_output(k)
-        if op == ca.OP_CONST:
-            work[o[0]] = _number(sympy, function.instruction_constant(k), DIGITS if shorten else 15)
-            continue
-        if op == ca.OP_INPUT:
-            work[o[0]] = inputs[i[0]][i[1]]
-            continue
-        if op == ca.OP_OUTPUT:
-            outputs[o[0]][o[1]] = work[i[0]]
-            continue
-        if op in one:
-            value = one[op](work[i[0]])
-        elif op in two:
-            value = two[op](work[i[0]], work[i[1]])
+    named: list[tuple[Any, Any]] = []
+    values: list[Any] = []
+    for node, (op, args) in enumerate(zip(graph.ops, graph.args, strict=True)):
+        x = [values[i] for i in args]
+        if node in graph.numbers:
+            value = _number(sympy, graph.numbers[node], DIGITS if shorten else 15)
+        elif node in graph.places:
+            argument, index = graph.places[node]
+            value = inputs[argument][index]
+        elif op in one or op in two:
+            value = (one if op in one else two)[op](*x)
+            if shorten and uses[node] > 1 and _operations_in(sympy, value) * uses[node] > NAMED_ABOVE:
+                named.append((next(names), value))
+                value = named[-1][0]
         else:
             raise CannotPrint(f"an operation (number {op}) that cannot be printed")
-        if shorten and uses[k] > 1 and _operations_in(sympy, value) * uses[k] > NAMED_ABOVE:
-            named.append((next(names), value))
-            value = named[-1][0]
-        work[o[0]] = value
+        values.append(value)
+    outputs: list[list[Any]] = [[sympy.Integer(0)] * function.nnz_out(i) for i in range(function.n_out())]
+    for output, index, node in graph.outputs:
+        outputs[output][index] = values[node]
     return PrintedFunction(tuple(named), tuple(map(tuple, outputs)))
 
 
-def instructions(function: ca.Function) -> Hashable:
+def signature(function: ca.Function) -> Hashable:
     """The operations of a function, by which functions with equal text are recognized; comparing with SymPy would take a hundred
     times longer."""
-    steps = []
-    for k in range(function.n_instructions()):
-        op = function.instruction_id(k)
-        constant = f"{function.instruction_constant(k):.{DIGITS}g}" if op == ca.OP_CONST else ""
-        steps.append((op, constant, *function.instruction_input(k), *function.instruction_output(k)))
+    graph = read(function)
     shapes = tuple(function.size_out(i) for i in range(function.n_out()))
-    return shapes, tuple(steps)
-
-
-def _uses(function: ca.Function) -> list[int]:
-    """Number of uses of the result of each instruction."""
-    uses = [0] * function.n_instructions()
-    writer: dict[int, int] = {}
-    for k in range(function.n_instructions()):
-        op = function.instruction_id(k)
-        if op not in (ca.OP_CONST, ca.OP_INPUT):
-            for register in function.instruction_input(k):
-                uses[writer[register]] += 1
-        if op != ca.OP_OUTPUT:
-            writer[function.instruction_output(k)[0]] = k
-    return uses
+    numbers = tuple((node, f"{number:.{DIGITS}g}") for node, number in graph.numbers.items())
+    return shapes, tuple(graph.ops), tuple(graph.args), numbers, tuple(graph.places.items()), tuple(graph.outputs)
 
 
 def _operations_in(sympy: Any, value: Any) -> int:
@@ -107,7 +90,7 @@ def _operations(sympy: Any) -> tuple[dict[int, Any], dict[int, Any]]:
         ca.OP_NEG: lambda x: -x, ca.OP_SQ: lambda x: x**2, ca.OP_SQRT: sympy.sqrt, ca.OP_SIN: sympy.sin,
         ca.OP_COS: sympy.cos, ca.OP_TAN: sympy.tan, ca.OP_EXP: sympy.exp, ca.OP_LOG: sympy.log,
         ca.OP_INV: lambda x: 1 / x, ca.OP_TWICE: lambda x: 2 * x, ca.OP_FABS: sympy.Abs, ca.OP_SIGN: sympy.sign,
-        ca.OP_ASSIGN: lambda x: x, ca.OP_NOT: lambda x: 1 - x, ca.OP_TANH: sympy.tanh, ca.OP_ATAN: sympy.atan,
+        ca.OP_NOT: lambda x: 1 - x, ca.OP_TANH: sympy.tanh, ca.OP_ATAN: sympy.atan,
         ca.OP_ASIN: sympy.asin, ca.OP_ACOS: sympy.acos, ca.OP_SINH: sympy.sinh, ca.OP_COSH: sympy.cosh,
         ca.OP_FLOOR: sympy.floor,
     }  # fmt: skip

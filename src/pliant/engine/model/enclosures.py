@@ -11,7 +11,7 @@ from typing import NamedTuple
 import casadi as ca
 import numpy as np
 
-from pliant.engine.model.round_off import instructions
+from pliant.engine.operations import read
 
 LEAST_CELL = 2.0**-44
 """Shortest cell, relative to the span: times within are hardly distinct."""
@@ -35,18 +35,12 @@ class Enclosure(NamedTuple):
 
 def enclosures(function: ca.Function, arguments: Sequence[Sequence[Enclosure]]) -> list[list[Enclosure]]:
     """Bounds of the results of a function of scalars for bounds of its arguments."""
-    known: dict[int, Enclosure] = {}
-    found = [[point(0.0)] * function.numel_out(i) for i in range(function.n_out())]
+    graph = read(function)
     with np.errstate(all="ignore"):
-        for operation, out, at, number in instructions(function):
-            if operation == ca.OP_OUTPUT:
-                found[out[0]][out[1]] = known[at[0]]
-            elif operation == ca.OP_INPUT:
-                known[out[0]] = arguments[at[0]][at[1]]
-            elif operation == ca.OP_CONST:
-                known[out[0]] = point(number)
-            else:
-                known[out[0]] = _operation(operation, [known[i] for i in at])
+        known = graph.evaluate(arguments, point, _operation)
+    found = [[point(0.0)] * function.numel_out(i) for i in range(function.n_out())]
+    for output, index, node in graph.outputs:
+        found[output][index] = known[node]
     return found
 
 
@@ -228,7 +222,6 @@ def _not(x: Enclosure) -> Enclosure:
 
 
 _EXACT: dict[int, Callable[..., Enclosure]] = {
-    ca.OP_ASSIGN: lambda x: x,
     ca.OP_ADD: lambda a, b: Enclosure(a.low + b.low, a.high + b.high, a.size + b.size),
     ca.OP_SUB: lambda a, b: Enclosure(a.low - b.high, a.high - b.low, a.size + b.size),
     ca.OP_NEG: lambda x: Enclosure(-x.high, -x.low, x.size),
