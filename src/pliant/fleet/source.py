@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 CODE = Path(__file__).parent / "code"
-
-_INCLUDE = re.compile(r'^#include "([^"]+)"\n', re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -41,10 +38,17 @@ def code_file(name: str) -> str:
     return (CODE / name).read_text(encoding="utf-8")
 
 
+def included_file(line: str) -> str | None:
+    """The file that a line of C includes, empty for one of the system; None if it includes nothing."""
+    if not line.replace(" ", "").startswith("#include"):
+        return None
+    return line.split('"')[1] if '"' in line else ""
+
+
 def one_text(name: str, robot: str) -> str:
     """A file of the folder `code` with all its includes from this folder, and the text of `robot.h`, in one text."""
-
-    def included(match: re.Match[str]) -> str:
-        return robot if match[1] == "robot.h" else one_text(match[1], robot)
-
-    return _INCLUDE.sub(included, code_file(name))
+    lines = []
+    for line in code_file(name).splitlines(keepends=True):
+        file = included_file(line)
+        lines.append(line if not file else robot if file == "robot.h" else one_text(file, robot))
+    return "".join(lines)

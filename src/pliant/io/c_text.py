@@ -41,9 +41,10 @@ def filled(template: str, words: Mapping[str, str]) -> str:
     """A template with its placeholders replaced and the robot's prefix on all names."""
     text = (TEMPLATES / template).read_text(encoding="utf-8")
     name = words["name"]
-    text = re.sub(r"\b(robot|ROBOT)_", lambda m: f"{name if m[1] == 'robot' else name.upper()}_", text)
-    # last, so that titles and names cannot be mistaken for placeholders
-    return re.sub(r"@(\w+)@", lambda m: words[m[1]], text)
+    text = text.replace("robot_", f"{name}_").replace("ROBOT_", f"{name.upper()}_")
+    # after the names, so that titles and names cannot be mistaken for placeholders
+    parts = text.split("@")
+    return "".join(words[part] if k % 2 else part for k, part in enumerate(parts))
 
 
 def robot_identifier(title: str) -> str:

@@ -7,7 +7,6 @@ Parameters can be changed: generated code computes the constants of the elements
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Mapping, Set
 from dataclasses import replace
 from textwrap import wrap
@@ -196,11 +195,21 @@ def _message(status: RuntimeStatus, name: str) -> str:
 
 def _private_symbols(name: str, runtime: Mapping[str, str]) -> str:
     """Macros that add the robot's name as a prefix to every function of the runtime."""
-    symbols: set[str] = set()
-    for text in runtime.values():
-        symbols.update(re.findall(r"^(?!static)\w[\w *]*?\b(pl_\w+)\([^;{}]*\)(?:;| \{)", text, flags=re.MULTILINE))
+    # a function is declared or defined at the beginning of a line
+    heads = (line.partition("(") for text in runtime.values() for line in text.splitlines() if line[:1].isalpha())
+    functions = (head for head, bracket, _ in heads if bracket and not head.startswith(("static ", "typedef ")))
+    symbols = {name for head in functions if (name := head.split()[-1].lstrip("*")).startswith("pl_")}
     lines = ["/* Functions carry the robot's name, so that several robots can be linked into one program. */"]
     return "\n".join([*lines, *(f"#define {s} {name}_{s}" for s in sorted(symbols)), "", ""])
+
+
+def without_prefixes(text: str, name: str) -> str:
+    """A file of the runtime without these macros, for a library of one robot."""
+
+    def is_prefix(line: str) -> bool:
+        return line.startswith("#define pl_") and line.split()[2:] == [f"{name}_{line.split()[1]}"]
+
+    return "".join(line for line in text.splitlines(keepends=True) if not is_prefix(line))
 
 
 def _enumerations(model: Model, prefix: str) -> str:

@@ -11,7 +11,6 @@ import hashlib
 import io
 import os
 import platform
-import re
 import subprocess
 import sys
 import tempfile
@@ -35,7 +34,15 @@ from pliant.engine.model.model import Model
 from pliant.engine.outputs import output_units
 from pliant.io import c_text
 from pliant.io.c_text import TEMPLATES, ExportError, filled
-from pliant.io.export_c import RUNTIME, UNLOCATED, assembled_start, c_files, exported_output_parts, own_model
+from pliant.io.export_c import (
+    RUNTIME,
+    UNLOCATED,
+    assembled_start,
+    c_files,
+    exported_output_parts,
+    own_model,
+    without_prefixes,
+)
 from pliant.language.dimension import BASE_UNITS
 from pliant.language.files import write_whole
 from pliant.language.message_text import unit_text
@@ -301,8 +308,7 @@ def _library(sources: Mapping[str, str], name: str) -> bytes | None:
     compiler = find_compiler()
     if compiler is None:
         return None
-    private = re.compile(rf"^#define (pl_\w+) {name}_\1\n", re.MULTILINE)
-    texts = {file: private.sub("", text) for file, text in sources.items()}
+    texts = {file: without_prefixes(text, name) for file, text in sources.items()}
     with tempfile.TemporaryDirectory(prefix="pliant-fmu-") as made:
         folder = Path(made)
         for file, text in texts.items():
