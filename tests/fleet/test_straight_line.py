@@ -11,7 +11,7 @@ import pytest
 from pliant.engine import c_code
 from pliant.engine.libraries import build_fast_library
 from pliant.fleet.cpu import FLAGS, Cpu
-from pliant.fleet.elimination import factorized, packed, solve, solved
+from pliant.fleet.methods import factorized, packed, solve, solved
 from pliant.fleet.source import CODE, code_file
 
 COLUMNS = 16

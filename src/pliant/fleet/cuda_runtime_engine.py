@@ -11,10 +11,8 @@ from pliant.engine.equations import Equations
 from pliant.engine.model.model import Model
 from pliant.engine.outputs import output_names, output_parts
 from pliant.fleet.cuda import Cuda
-from pliant.fleet.engine import Engine, Group
-from pliant.fleet.one_source import one_source
-from pliant.fleet.progress_notices import notice_if_long
-from pliant.fleet.source import one_text
+from pliant.fleet.engine import Engine, Group, notice_if_long
+from pliant.fleet.source import one_source, one_text
 from pliant.io import c_text
 from pliant.io.export_c import c_files, exported_output_parts
 from pliant.language.arguments import ArgumentError
