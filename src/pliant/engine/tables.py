@@ -13,16 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from pliant.engine.inertia_kernel import inertia_kernels, shared_inertia_kernels
 from pliant.engine.kernel import (
     Kernels,
     constraint_kernels,
     coordinate_force_kernels,
     frame_force_kernels,
     has_constant_subspace,
+    inertia_kernels,
     motion_kernels,
     relative_force_kernels,
     route_kernels,
+    shared_inertia_kernels,
 )
 from pliant.engine.layout import ELEMENT_FORMS, INTEGERS, MOTION_FORMS, SHAPE_FORMS
 from pliant.engine.model.contact_shapes import contact_tables

@@ -23,11 +23,10 @@ from pliant.analysis.numerics.state import INITIAL, assemble
 from pliant.analysis.statics.equilibrium import state_at
 from pliant.engine.binding import ALL_LAWS, NO_MEMORY
 from pliant.engine.c_code import HEADER, LANES, SCALAR_FUNCTIONS, kernel_code, literal
-from pliant.engine.carried_nodes import CarriedNodes
 from pliant.engine.compiling import runtime_files
 from pliant.engine.contact_sums import contact_questions, indexed_questions
 from pliant.engine.equations import Equations
-from pliant.engine.initial_states import prescribed_coordinates
+from pliant.engine.initial_states import CarriedNodes, prescribed_coordinates
 from pliant.engine.layout import BINDING_INTEGERS, BINDING_NUMBERS, COUNTS, INTEGERS, KERNELS, RuntimeStatus, header
 from pliant.engine.model.inputs import SERIES, InputPlan
 from pliant.engine.model.model import Model

@@ -6,7 +6,7 @@ import numpy as np
 
 from pliant.engine.binding import Binding
 from pliant.engine.equations import Equations
-from pliant.engine.model.switching import ROUND_OFF
+from pliant.engine.model.enclosures import ROUND_OFF
 from pliant.engine.time_loop import INSTANT
 from pliant.language.arrays import distinct
 
