@@ -563,10 +563,18 @@ def fill_inertias(
 
 # -- systems solved by recursions over the tree (`runtime/tree_matrix.c`) ----------------------------------------------
 
-FROM_RATES = 18
-"""Average number of rates on the path from an element to the ground above which recursions are faster."""
-MOST_BESIDE = 0.6
-"""Maximum number of other unknowns, per rate on this path."""
+
+@dataclass(frozen=True)
+class TreeChoice:
+    """When recursions are faster than assembled matrices."""
+
+    from_rates: float = 18
+    """Average number of rates on the path from an element to the ground, at least."""
+    most_beside: float = 0.6
+    """Other unknowns, per rate on this path, at most."""
+
+
+TREE = TreeChoice()
 
 
 def is_solved_by_tree(system: System) -> bool:
@@ -576,7 +584,7 @@ def is_solved_by_tree(system: System) -> bool:
     if not system.v_size or not _has_tree_form(system):
         return False
     average = _mean_path(system)
-    return average >= FROM_RATES and unknowns_beside(system) <= MOST_BESIDE * average
+    return average >= TREE.from_rates and unknowns_beside(system) <= TREE.most_beside * average
 
 
 def unknowns_beside(system: System) -> int:
