@@ -29,7 +29,7 @@ class SearchLimits:
     most_switch_cells: int = 2**15
     """Number of cells in search of switches above which bounds are too wide to show them."""
     seen: float = 1e-3
-    """Deviation of a function from a parabola, relative to its largest value, up to which it is known between the ends of a cell."""
+    """Deviation of a function from a parabola, relative to its largest value, up to which a cell is resolved."""
     samples: int = 256
     """Samples of a span, besides the ends of cells in which conditions do not change as far as their bounds show."""
     between: int = 16
