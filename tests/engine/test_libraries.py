@@ -19,7 +19,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from pliant.engine import cache_folder, compiling, libraries
+from pliant.engine import compiling, libraries
 from pliant.engine.c_code import kernel_code
 from pliant.engine.compiling import KERNEL_FLAGS, Source, is_sound
 from pliant.engine.kernel import Kernels, dense_function, frame_force_kernels, motion_kernels
@@ -335,15 +335,15 @@ def test_a_folder_that_others_can_write_to_is_not_used(
         os.chown(folder, 12345, -1)
     else:
         pytest.skip("only root can give a folder away")
-    cache_folder._say_untrusted.cache_clear()
-    cache_folder.writable_cache.cache_clear()
+    compiling._say_untrusted.cache_clear()
+    compiling.writable_cache.cache_clear()
     with pytest.warns(UserWarning, match=r"is not used: .*PLIANT_CACHE"):
         other = build(20)
     assert answer(other) == 20
     assert other.parent != path.parent
     assert other.parent.name.startswith("pliant-cache-")
     assert compiling.why_not_private(other.parent) is None
-    cache_folder.writable_cache.cache_clear()
+    compiling.writable_cache.cache_clear()
 
 
 @pytest.mark.skipif(os.name == "nt", reason="permissions")

@@ -31,13 +31,14 @@ from typing import Any
 import casadi as ca
 
 from pliant.engine import compiling, ctypes_calls
-from pliant.engine.cache_folder import PRIVATE, cache_folder, trusted_cache, writable_cache
 from pliant.engine.compiling import (
     BINARY_FOLDER,
+    PRIVATE,
     QUICK_FLAGS,
     CompileError,
     NoCompiler,
     Source,
+    cache_folder,
     extension_headers,
     extension_source,
     find_compiler,
@@ -47,6 +48,8 @@ from pliant.engine.compiling import (
     processor_source,
     refusal,
     runtime_source,
+    trusted_cache,
+    writable_cache,
 )
 from pliant.engine.kernel import Kernels
 from pliant.engine.kernel_sources import KernelNote, kernel_library_source, made_note, read_note, write_note

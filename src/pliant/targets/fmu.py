@@ -26,8 +26,7 @@ import numpy as np
 from pydantic import Field
 
 from pliant._version import __version__
-from pliant.engine.cache_folder import cache_folder, writable_cache
-from pliant.engine.compiling import AT_ONCE, SUFFIX, digest, find_compiler, is_sound
+from pliant.engine.compiling import AT_ONCE, SUFFIX, cache_folder, digest, find_compiler, is_sound, writable_cache
 from pliant.engine.equations import Equations
 from pliant.engine.libraries import compile_mode
 from pliant.engine.model.model import Model
