@@ -9,8 +9,8 @@ from pliant.engine.binding import Binding
 from pliant.engine.model.enclosures import Enclosure, enclosures, point, smooth_cells
 from pliant.engine.model.inputs import EXPRESSION, SERIES
 from pliant.engine.model.model import Model
-from pliant.engine.model.time_series import TimeSeries
 from pliant.engine.operations import read
+from pliant.parts.input.time_series import TimeSeries
 
 TAME = frozenset(
     getattr(ca, f"OP_{name}")
