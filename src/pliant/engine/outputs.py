@@ -12,9 +12,8 @@ import casadi as ca
 import numpy as np
 
 from pliant.engine.contact_sums import SIZE, contact_questions, model_sums
-from pliant.engine.interface import runtime
 from pliant.engine.kernel import coordinate_force_kernels, frame_force_kernels
-from pliant.engine.libraries import extension_module, virtual_kernel
+from pliant.engine.libraries import extension_module, runtime, virtual_kernel
 from pliant.engine.model.model import Model
 from pliant.engine.model.system import PLACEMENT_SIZE, ConstraintInstance, CoordinateForceInstance, FrameForceInstance
 from pliant.engine.symbolic import (
