@@ -9,11 +9,13 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import io
 import json
 import os
+import pickle
 import sys
 import types
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from functools import cache
 from pathlib import Path
@@ -105,124 +107,81 @@ def _checksum(text: str) -> str:
 # -- fingerprints of formulas --------------------------------------------------------------------------------------------
 
 PACKAGE = Path(__file__).parents[1]
-WITHOUT_FORMULAS = ("analysis", "cli", "control", "identify", "io", "models", "robot", "show")
-"""Folders above the equations: kernels must not depend on them."""
+FORMULAS = ("engine", "language", "parts")
+"""Folders of formulas and of their code: kernels must not depend on others."""
 
-KNOWN_PACKAGES = ("builtins", "casadi", "math", "numpy")
+KNOWN_PACKAGES = ("builtins", "casadi", "functools", "math", "numpy")
 """Packages whose functions are identified by their names, given the packages' versions."""
-
-
-class _Unknown(Exception):
-    """Something that has no fingerprint."""
 
 
 def fingerprint(formula: Any) -> str | None:
     """The hash of a formula: functions, options and numbers in any nesting. None if it cannot be identified with certainty."""
-    sources = formula_sources()
-    if sources is None:
+    if (sources := formula_sources()) is None:
         return None
-    key = hashlib.sha256(sources.encode())
+    words = io.BytesIO()
     try:
-        for word in _words(formula, ()):
-            key.update(f"{len(word)}:{word}".encode())
-    except _Unknown:
+        _Identity(words).dump(formula)
+    except (pickle.PicklingError, TypeError, ValueError, AttributeError, RecursionError):
         return None
-    return key.hexdigest()[:32]
+    return hashlib.sha256(sources.encode() + words.getvalue()).hexdigest()[:32]
 
 
 @cache
 def formula_sources() -> str | None:
     """Hash of the sources of formulas and their code, and of relevant versions; None without sources."""
-    files = sorted(_source_files())
+    walks = (os.walk(PACKAGE / folder) for folder in FORMULAS)
+    files = sorted(os.path.join(folder, name) for walk in walks for folder, _, names in walk for name in names)
+    files = [name for name in files if name.endswith((".py", ".h"))]
     if not files:
         return None
     key = hashlib.sha256(repr((sys.version_info[:2], ca.CasadiMeta.version(), np.__version__)).encode())
     for name in files:
-        text = (PACKAGE / name).read_bytes()
-        key.update(f"{name}:{len(text)}:".encode())
+        text = Path(name).read_bytes()
+        key.update(f"{os.path.relpath(name, PACKAGE)}:{len(text)}:".encode())
         key.update(text)
     return key.hexdigest()
 
 
-def _source_files() -> Iterator[str]:
-    """Sources of formulas, and headers that their code includes, by their paths in the package."""
-    for folder, folders, names in os.walk(PACKAGE):
-        inside = os.path.relpath(folder, PACKAGE)
-        if inside == ".":
-            folders[:] = [name for name in folders if name not in WITHOUT_FORMULAS]
-        yield from (f"{inside}/{name}" for name in names if name.endswith((".py", ".h")))
+class _Identity(pickle.Pickler):
+    """Writes what distinguishes an object from all others, given the sources: of functions also their code and closures."""
+
+    def __init__(self, file: io.BytesIO) -> None:
+        super().__init__(file, protocol=5)
+        self.fast = True  # equal objects are written alike, whether they are one or two
+
+    def reducer_override(self, x: Any) -> Any:
+        """The parts of functions and of objects of this package; raises PicklingError for what is not known to be the same next
+        time."""
+        if isinstance(x, functools._lru_cache_wrapper):
+            return tuple, ((x.__wrapped__,),)
+        named = isinstance(x, (types.FunctionType, types.BuiltinFunctionType, type))
+        if isinstance(x, (ca.SX, ca.MX, ca.Function)) or not _is_known(x if named else type(x)):
+            raise pickle.PicklingError("cannot be identified")
+        if isinstance(x, types.FunctionType) and _is_ours(x):
+            closure = tuple(cell.cell_contents for cell in x.__closure__ or ())
+            name = x.__module__, x.__qualname__, x.__defaults__, x.__kwdefaults__
+            return tuple, ((*name, *_of_code(x.__code__), closure),)
+        if is_dataclass(x) and not isinstance(x, type):
+            return tuple, ((type(x), *(getattr(x, field.name) for field in fields(x))),)
+        return NotImplemented
 
 
-def _words(x: Any, within: tuple[int, ...]) -> Iterator[str]:
-    """Words that distinguish `x` from everything else. `within`: the objects that contain it."""
-    if id(x) in within:
-        yield f"<{len(within) - within.index(id(x))} up>"
-        return
-    if x is None or isinstance(x, (bool, int, str, bytes, complex)) or type(x) is float:
-        yield f"{type(x).__name__} {x!r}"
-        return
-    yield type(x).__qualname__
-    within = (*within, id(x))
-    for part in _parts(x):
-        yield from _words(part, within)
-    yield "end"
-
-
-def _parts(x: Any) -> Iterator[Any]:
-    """The components of an object."""
-    if isinstance(x, (tuple, list)):
-        yield from x
-    elif isinstance(x, Mapping):
-        yield from x.items()
-    elif isinstance(x, (np.ndarray, np.generic)) and x.dtype != object:
-        yield from (str(x.dtype), x.shape, x.tobytes())
-    elif isinstance(x, ca.DM):
-        yield from (x.shape, x.sparsity().row(), x.sparsity().colind(), np.array(x.nonzeros()))
-    elif isinstance(x, functools.partial):
-        yield from (x.func, x.args, x.keywords)
-    elif isinstance(x, types.MethodType):
-        yield from (x.__func__, x.__self__)
-    elif isinstance(x, (functools._lru_cache_wrapper, types.FunctionType, types.BuiltinFunctionType, type)):
-        yield from _of_callable(x)
-    elif is_dataclass(x) and _is_ours(type(x)):
-        yield type(x)
-        yield from (getattr(x, field.name) for field in fields(x))
-    elif type(x).__bases__ == (object,) and _is_ours(type(x)) and hasattr(x, "__dict__"):
-        yield from (type(x), vars(x))
-    else:
-        raise _Unknown
-
-
-def _of_callable(x: Any) -> Iterator[Any]:
-    """The components of a function or class, beyond the sources of its module."""
-    if isinstance(x, functools._lru_cache_wrapper):
-        yield x.__wrapped__
-    elif isinstance(x, types.FunctionType) and _is_ours(x):
-        yield from (x.__module__, x.__qualname__, x.__defaults__, x.__kwdefaults__)
-        yield from _of_code(x.__code__)
-        try:
-            yield from (cell.cell_contents for cell in x.__closure__ or ())
-        except ValueError:  # not filled yet
-            raise _Unknown from None
-    elif _is_ours(x) or (x.__module__ or "").split(".")[0] in KNOWN_PACKAGES:
-        yield from (x.__module__, x.__qualname__)
-    else:
-        raise _Unknown
-
-
-def _of_code(code: types.CodeType) -> Iterator[Any]:
+def _of_code(code: types.CodeType) -> tuple[Any, ...]:
     """Distinguishes functions of the same name, such as two lambdas on a line."""
-    yield from (code.co_firstlineno, code.co_code, code.co_names)
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _of_code(constant)
-        elif isinstance(constant, frozenset):
-            yield sorted(map(repr, constant))
-        elif constant is not ...:
-            yield constant
+    constants = (
+        _of_code(x) if isinstance(x, types.CodeType) else sorted(map(repr, x)) if isinstance(x, frozenset) else x
+        for x in code.co_consts
+        if x is not ...
+    )
+    return code.co_firstlineno, code.co_code, code.co_names, *constants
 
 
 def _is_ours(x: Any) -> bool:
     """Whether a function or class belongs to this package, and to the sources that are part of every fingerprint."""
     package, _, rest = (x.__module__ or "").partition(".")
-    return package == "pliant" and rest.split(".")[0] not in WITHOUT_FORMULAS
+    return package == "pliant" and rest.partition(".")[0] in FORMULAS
+
+
+def _is_known(x: Any) -> bool:
+    """Whether a function or class is ours, or is identified by its name."""
+    return _is_ours(x) or (x.__module__ or "").partition(".")[0] in KNOWN_PACKAGES
