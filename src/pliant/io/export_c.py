@@ -197,7 +197,7 @@ def _private_symbols(name: str, runtime: Mapping[str, str]) -> str:
     # a function is declared or defined at the beginning of a line
     heads = (line.partition("(") for text in runtime.values() for line in text.splitlines() if line[:1].isalpha())
     functions = (head for head, bracket, _ in heads if bracket and not head.startswith(("static ", "typedef ")))
-    symbols = {name for head in functions if (name := head.split()[-1].lstrip("*")).startswith("pl_")}
+    symbols = {symbol for head in functions if (symbol := head.split()[-1].lstrip("*")).startswith("pl_")}
     lines = ["/* Functions carry the robot's name, so that several robots can be linked into one program. */"]
     return "\n".join([*lines, *(f"#define {s} {name}_{s}" for s in sorted(symbols)), "", ""])
 
