@@ -23,8 +23,14 @@ from typing import Any
 
 import casadi as ca
 
-from pliant.parts.formula.base import AttachedVector, CoordinateForce, FrameConstraint, FrameForce, world_jacobian
-from pliant.parts.formula.inertia import Inertia
+from pliant.parts.formula.base import (
+    AttachedVector,
+    CoordinateForce,
+    FrameConstraint,
+    FrameForce,
+    Inertia,
+    world_jacobian,
+)
 from pliant.parts.formula.relative import ENDS, RelativeForce
 from pliant.parts.formula.route import RouteForce
 from pliant.parts.geometry import se3, so3

@@ -40,7 +40,7 @@ from pliant.engine.pattern import (
     system_pattern,
 )
 from pliant.language.arrays import others
-from pliant.parts.formula.inertia import Inertia
+from pliant.parts.formula.base import Inertia
 from pliant.parts.formula.relative import ENDS, RelativeForce
 
 PURPOSES = {"motion": ("kinematics", "tangent"), "shared": ("value", "tangent", "mass")}
