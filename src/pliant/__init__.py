@@ -20,7 +20,6 @@ show_by(
         "ImportedRobot.text": "pliant.show.tables:import_text",
         "Equations.html": "pliant.show.notebook:equations_html",
         "Equations.report": "pliant.show.report:write_report",
-        "Equilibrium.html": "pliant.show.notebook:equilibrium_html",
         "AnalysisResult.html": "pliant.show.notebook:result_of_analysis_html",
         "Fit.html": "pliant.show.notebook:fit_html",
         "Comparisons.html": "pliant.show.notebook:comparisons_html",
@@ -28,7 +27,6 @@ show_by(
         "Result.html": "pliant.show.notebook:result_html",
         "AnalysisResult.plot": "pliant.show.plot.described:plot_result",
         "Result.plot": "pliant.show.plot.motion:trajectory",
-        "Path.plot": "pliant.show.plot.continuation:drawn_path",
     }
 )
 read_by({"robot": "pliant.foreign.urdf:read_urdf", "mujoco": "pliant.foreign.mjcf:read_mjcf"})

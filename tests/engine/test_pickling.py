@@ -11,12 +11,12 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 import pytest
+from pliant.analysis.equilibrium import Equilibrium
 
 import pliant
 from pliant.analysis.linearize import StateSpace
 from pliant.analysis.modes import ModesResult
 from pliant.analysis.motion.plant import model_controllers
-from pliant.analysis.statics.equilibrium import Equilibrium
 from pliant.control import (
     ConstraintControl,
     Coordinates,

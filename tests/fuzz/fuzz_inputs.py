@@ -19,10 +19,10 @@ from unittest.mock import patch
 
 import h5py
 import numpy as np
+from pliant.analysis.path import continuation
 
 from make_reference import PAGE, examples
 from pliant.analysis.motion.simulate import simulate
-from pliant.analysis.statics.continuation import continuation
 from pliant.io.results import load_result
 from pliant.language.names import FUNCTIONS
 from pliant.language.source import MODEL_FOLDER, bundled

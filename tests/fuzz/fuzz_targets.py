@@ -42,7 +42,7 @@ from valid_models import ENTRIES, FIELDS, valid_model
 from pliant.analysis.numerics.netcdf_files import ResultFileError
 from pliant.control.fmu import Fmu
 from pliant.identify.recording import drive
-from pliant.io.results import load_path, load_result
+from pliant.io.results import load_result
 from pliant.language.arguments import ArgumentError
 from pliant.language.dimension import LENGTH
 from pliant.language.evaluate import BARE, UNKNOWN, dimension_of, evaluate
@@ -186,7 +186,7 @@ def _damaged_result(chance: random.Random) -> Case:
 
 def _read_result(case: Case, folder: Path) -> None:
     path = written(case, folder)
-    for read in (load_result, load_path):
+    for read in (load_result,):
         with refusals(ResultFileError), warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # partial ones are read with a warning
             str(read(path))

@@ -241,9 +241,7 @@ def test_playing_scrubbing_and_choosing_modes_change_the_picture(browser, page_f
 
 def test_one_pose_needs_no_controls_of_time(hostile):
     eqs, rest, _, _ = hostile
-    from pliant.show.clips import pose_clip
-
-    clip = pose_clip(eqs, rest)
+    (clip,) = result_clips(rest)
     assert isinstance(clip, Clip)
     data = player_data(make_stage(clip.scenes), "x", [clip])
     assert all(not track["moves"] for batch in data["batches"] for track in batch["tracks"].values())

@@ -50,7 +50,18 @@ COMMANDS = {
     "schema": ("models", "Print the JSON Schema of the language."),
     "import": ("importing", "Convert a URDF or MJCF file to a model file."),
     "mesh": ("mesh", "Read a mesh file and summarize it: nodes, edges, size, merged nodes."),
-    "equilibrium": ("analyses", "Find an equilibrium and its stability."),
+    "equilibrium": (
+        ANALYSIS,
+        "Find an equilibrium and its stability: the stable equilibrium that the robot reaches from a pose.",
+    ),
+    "equilibria": (
+        ANALYSIS,
+        "Find different equilibria from a pose and from random poses around it, stable ones first.",
+    ),
+    "hold": (
+        "holding",
+        "Find the equilibrium with given values of coordinates or positions, and the inputs that hold it.",
+    ),
     "modes": (ANALYSIS, "Modes about a state at rest or in steady motion."),
     "linearize": (
         ANALYSIS,

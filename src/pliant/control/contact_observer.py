@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from pliant.analysis.equilibrium import equilibrium
 from pliant.analysis.integrators import Method
 from pliant.analysis.motion.events import Now
-from pliant.analysis.statics.equilibrium import equilibrium
 from pliant.control.extended_kalman import ExtendedKalman
 from pliant.control.limits import named
 from pliant.control.lqr import Weights

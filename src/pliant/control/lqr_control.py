@@ -8,9 +8,9 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field, StrictBool
 
+from pliant.analysis.equilibrium import Equilibrium, equilibrium
 from pliant.analysis.linearize import StateSpace, linearize
 from pliant.analysis.motion.plant import Plant
-from pliant.analysis.statics.equilibrium import Equilibrium, equilibrium
 from pliant.control.base import ControllerBase, Dimensioned, KnownDimensions, twice
 from pliant.control.closed_loop import closed_loop
 from pliant.control.decentralized import Group, decentralized_lqr

@@ -8,14 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.analysis.numerics.coordinate_rows import coordinate_rows
-from pliant.engine.outputs import output_units
-from pliant.language.column_headings import heading
 from pliant.language.faults import SpecError
 from pliant.robot.derive import derive
 from pliant.robot.reader import load_text
 from pliant.show import tables
-from pliant.show.clips import Clip, pose_clip, result_clips, run_clip, start_clip
+from pliant.show.clips import Clip, result_clips, run_clip, start_clip
 from pliant.show.comparison_table import comparison_table
 from pliant.show.fit_page import fit_tables
 from pliant.show.page import frame, page, table, text
@@ -24,7 +21,6 @@ from pliant.show.player import player
 if TYPE_CHECKING:
     from pliant.analysis.numerics.result import Result
     from pliant.analysis.result import AnalysisResult
-    from pliant.analysis.statics.equilibrium import Equilibrium
     from pliant.engine.equations import Equations
     from pliant.identify.compare import Comparison
     from pliant.identify.fit import Fit
@@ -51,23 +47,6 @@ def spec_html(spec: RobotSpec) -> str:
 def equations_html(eqs: Equations) -> str:
     """Equations: a summary, and the robot at the start."""
     return f"<p>{text(repr(eqs))}</p>" + _view(eqs.model.spec.name or "robot", lambda: [_start(eqs)])
-
-
-def equilibrium_html(found: Equilibrium) -> str:
-    """An equilibrium: its inputs, outputs and coordinates, and a view."""
-    units = output_units(found.equations.model)
-    outputs = [(heading(name, units[name]), _numbers(value)) for name, value in found.outputs.items()]
-    rows = [(heading(row.name, row.unit), row.value) for row in coordinate_rows(found.equations.model, found.q)]
-    words = f"<p>{text(found.message)}</p>"
-    inputs = [(name, f"{value} {unit}".strip()) for name, value, unit in found.input_rows]
-    for what, pairs in (("input", inputs), ("output", outputs)):
-        words += _listed(what, pairs) if pairs else ""
-    listed = table(("coordinate", "value"), rows[: 2 * MOST_ROWS])
-    if len(rows) > 2 * MOST_ROWS or len(rows) < len(found.q):
-        listed += f"<p>Not all of {len(found.q)} coordinates are listed one by one; <code>coordinates</code> has them all.</p>"
-    if len(rows) > MOST_ROWS:
-        listed = f"<details><summary>{len(found.q)} coordinates</summary>{listed}</details>"
-    return words + listed + _view("the robot at rest", lambda: [pose_clip(found.equations, found)])
 
 
 def _numbers(value: Any) -> str:

@@ -22,12 +22,12 @@ from pliant.analysis.numerics.result import ENERGIES, Result
 from pliant.analysis.numerics.state import INITIAL
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.remarks.input_limits import beyond_limits_in_motion
-from pliant.analysis.statics.equilibrium import Equilibrium, equilibrium, state_at
+from pliant.analysis.states import state_at
 from pliant.engine.equations import Equations
 from pliant.engine.input_values import INSTANT, inputs_over_time
 from pliant.engine.outputs import output_names, output_units
 from pliant.engine.state import State
-from pliant.language.arguments import ArgumentError, is_number, mapping, number
+from pliant.language.arguments import ArgumentError, mapping
 from pliant.language.message_text import suggestion
 from pliant.study.structures import Values
 
@@ -288,16 +288,34 @@ def _of_motion(run: Result, times: np.ndarray, kept: Sequence[str]) -> Arrays:
 
 
 @dataclass(frozen=True)
-class _OneByOne(Analysis):
-    """An analysis that is called for each case separately, with the options of its function."""
+class OneByOne(Analysis):
+    """Any analysis that is a class of `pliant.analysis`, called for each case separately."""
 
     options: Mapping[str, Any]
+    analysis: str
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """Its name."""
+        return self.analysis
+
+    @property
+    def start(self) -> str:  # type: ignore[override]
+        """How it calls the state that it begins at."""
+        return analysis(self.analysis).state
 
     def check(self, eqs: Equations) -> None:
-        """Reject inputs and times that no case can use."""
+        """Reject wrong options before the first case."""
         mapping("inputs", self.options.get("inputs"))
-        if self.options.get("time") is not None:
-            number("time", self.options["time"])
+        analysis(self.analysis).of(self.options).in_si(eqs)
+
+    def axes(self, eqs: Equations) -> dict[str, Any]:
+        """Names of the robot; results have those of further axes."""
+        return _named(eqs)
+
+    def units(self) -> dict[str, str]:
+        """Units of the variables."""
+        return analysis(self.analysis).result.units()
 
     def run(
         self,
@@ -323,70 +341,6 @@ class _OneByOne(Analysis):
                 options = shared if case.start is None else {**shared, self.start: case.start}
                 finished(k, _safely(self.found, bound, options))
 
-    start = "start"
-    """How the analysis calls the state that it begins at."""
-
-    @abstractmethod
-    def found(self, eqs: Equations, options: dict[str, Any]) -> Outcome:
-        """The outcome of one case."""
-
-
-@dataclass(frozen=True)
-class FindEquilibrium(_OneByOne):
-    """Equilibria."""
-
-    name = "equilibrium"
-
-    def axes(self, eqs: Equations) -> dict[str, Any]:
-        """Names of coordinates and constraints."""
-        return _named(eqs)
-
-    def found(self, eqs: Equations, options: dict[str, Any]) -> Outcome:
-        """Positions, multipliers, residual, stability and outputs."""
-        rest: Equilibrium = equilibrium(eqs, on_failure="return", **options)
-        if rest.status == Status.FAILED:
-            return Outcome(FAILED, rest.message, {})
-        arrays: Arrays = {
-            "q": (("coordinate",), rest.q),
-            "multiplier": (("constraint",), np.asarray(rest.multipliers)),
-            "residual": ((), np.asarray(rest.residual, dtype=float)),
-            "stable": ((), _truth(rest.stable)),
-        }
-        for name, value in rest.outputs.items():
-            axes = () if is_number(value) else (f"output.{name}.part",)
-            arrays[f"output.{name}"] = axes, np.asarray(value, dtype=float)
-        return Outcome(str(rest.status), rest.message, arrays)
-
-
-@dataclass(frozen=True)
-class OneByOne(_OneByOne):
-    """Any analysis that is a class of `pliant.analysis`, called for each case separately."""
-
-    analysis: str = ""
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        """Its name."""
-        return self.analysis
-
-    @property
-    def start(self) -> str:  # type: ignore[override]
-        """How it calls the state that it begins at."""
-        return analysis(self.analysis).state
-
-    def check(self, eqs: Equations) -> None:
-        """Reject wrong options before the first case."""
-        mapping("inputs", self.options.get("inputs"))
-        analysis(self.analysis).of(self.options).in_si(eqs)
-
-    def axes(self, eqs: Equations) -> dict[str, Any]:
-        """Names of the robot; results have those of further axes."""
-        return _named(eqs)
-
-    def units(self) -> dict[str, str]:
-        """Units of the variables."""
-        return analysis(self.analysis).result.units()
-
     def found(self, eqs: Equations, options: dict[str, Any]) -> Outcome:
         """The arrays of a result, with the labels of their axes."""
         found = analysis(self.analysis).of({**options, "on_failure": "return"}).analyse(eqs)
@@ -395,11 +349,6 @@ class OneByOne(_OneByOne):
         own = {axis: found.recorded.names(axis) for axis in found.recorded.labels if axis not in _named(eqs)}
         message = "; ".join(filter(None, (found.message, *found.remarks)))
         return Outcome(str(found.status), message, dict(found.arrays()), own)
-
-
-def _truth(value: bool | None) -> np.ndarray:
-    """1 and 0 for true and false, NaN where it is not known."""
-    return np.asarray(np.nan if value is None else float(value))
 
 
 def units(eqs: Equations) -> dict[str, str]:

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
 from pliant.analysis.base import Analysis as BaseAnalysis
 from pliant.analysis.base import Runs
+from pliant.analysis.equilibrium import FindEquilibrium
 from pliant.analysis.linearize import Linearize
 from pliant.analysis.modes import Modes
 from pliant.analysis.numerics.result import INTERRUPTED
 from pliant.analysis.numerics.versions import versions
 from pliant.language.arguments import known_keywords, name_tuple
 from pliant.language.deadline import time_is_up
-from pliant.study.analyses import KEPT, Analysis, FindEquilibrium, OneByOne, Outcome, Simulate, units
+from pliant.study.analyses import KEPT, Analysis, OneByOne, Outcome, Simulate, units
 from pliant.study.case_results import NOT_RUN, CaseResults
 from pliant.study.cases import Cases, read_cases
 from pliant.study.execution import StudyWork, opened_executor, run_on_executor, run_on_threads
@@ -223,28 +224,6 @@ def simulate_many(
     return _run(robot, cases, Simulate(options, name_tuple(keep, "keep") or ()), workers, executor, progress)
 
 
-@known_keywords
-def equilibrium_many(
-    robot: Robot,
-    cases: CasesGiven,
-    *,
-    workers: int | None = None,
-    executor: Any = None,
-    progress: Progress | bool | None = None,
-    start: Any = "initial",
-    inputs: Mapping[str, Any] | None = None,
-    time: float = 0.0,
-    tolerance: float = 1e-10,
-    stability: str = "stable",
-) -> xarray.Dataset:
-    """Equilibria for many cases: positions `q`, constraint forces, `stable` (1, 0, or NaN if unknown) and outputs.
-
-    Cases, workers, executor and return value: as for `simulate_many`. The other options are those of `equilibrium`.
-    """
-    options = {"start": start, "inputs": inputs, "time": time, "tolerance": tolerance, "stability": stability}
-    return _run(robot, cases, FindEquilibrium(options), workers, executor, progress)
-
-
 Options = ParamSpec("Options")
 
 
@@ -280,5 +259,6 @@ def many_of(kind: Callable[Options, Runs[Any]]) -> Callable[Concatenate[Robot, C
     return known_keywords(analyse)
 
 
+equilibrium_many = many_of(FindEquilibrium)
 modes_many = many_of(Modes)
 linearize_many = many_of(Linearize)

@@ -15,7 +15,7 @@ from pliant.analysis.numerics.netcdf_files import save_dataset
 from pliant.engine.model.time_series import TimeSeries
 from pliant.language.arguments import ArgumentError, choice, file_name, mapping, name_tuple, whole
 from pliant.language.message_text import suggestion
-from pliant.study.analyses import KEPT, Analysis, FindEquilibrium, OneByOne, Outcome, Simulate, units
+from pliant.study.analyses import KEPT, Analysis, OneByOne, Outcome, Simulate, units
 from pliant.study.cases import cases
 from pliant.study.folder import FORMAT, RESULTS, OpenSweep, SweepFolder
 from pliant.study.many import Progress, Study, equilibrium_many, linearize_many, modes_many, simulate_many
@@ -139,7 +139,7 @@ def made_analysis(name: str, options: Mapping[str, Any], keep: tuple[str, ...]) 
     if name == "simulate":
         given.setdefault("until", 1.0)
         return Simulate(given, keep)
-    return FindEquilibrium(given) if name == "equilibrium" else OneByOne(given, name)
+    return OneByOne(given, name)
 
 
 def read_value(value: Any) -> Any:

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import scipy
 
+from pliant.analysis.equilibrium import equilibrium
 from pliant.analysis.motion.simulate import simulate
-from pliant.analysis.statics.equilibrium import equilibrium
 from pliant.identify.compare import compare
 from pliant.language.recording import read_recording
 from pliant.robot.derive import derive

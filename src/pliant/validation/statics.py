@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import scipy
 
+from pliant.analysis.equilibrium import equilibrium
 from pliant.analysis.motion.simulate import simulate
-from pliant.analysis.statics.equilibrium import equilibrium
 from pliant.robot.derive import derive
 from pliant.robot.reader import load, load_text
 from pliant.validation.case import CaseResult, Line, Plot, cases_of

@@ -8,9 +8,9 @@ import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pliant.analysis.statics.stability import independent_rows, negative_eigenvalues, negative_eigenvalues_within
 
 from pliant import AnalysisFailed, derive, equilibrium, load, load_text, modes
-from pliant.analysis.statics.eigenvalue_count import independent_rows, negative_eigenvalues, negative_eigenvalues_within
 from pliant.analysis.statics.stability import growth, judge, judge_large
 from pliant.engine.linearized import LinearizedEquations
 from pliant.robot.rod_switch import with_rod_model
@@ -309,7 +309,7 @@ def test_a_weak_moment_about_a_fixed_axis_is_held_by_a_little_damping():
     eqs = derive("cantilever")
     found = equilibrium(eqs, parameters={"tip_moment": 0.2})
     assert (found.status, found.stable) == ("converged", None)
-    assert "one percent of damping stabilizes the pose" in found.warnings[0]
+    assert "one percent of damping stabilizes the pose" in found.remarks[0]
     # a strong one throws it out of its plane, with damping or without
     strong = equilibrium(eqs, parameters={"tip_moment": 0.5}, on_failure="return")
     assert (strong.status, strong.stable, strong.balanced) == ("failed", False, True)

@@ -5,9 +5,9 @@ readers. Axes have units. Every function draws on `ax` if given, and otherwise c
 `save` writes it as .pdf, .svg or .png. Matplotlib is imported only when something is drawn.
 """
 
-from pliant.show.plot.continuation import path
 from pliant.show.plot.identification import compare, fit, likelihood, search
 from pliant.show.plot.motion import energy, inputs, profile, spectrum, trajectory
+from pliant.show.plot.path import path
 from pliant.show.plot.poses import shape
 from pliant.show.plot.style import save
 from pliant.show.plot.sweep import effects, parallel

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.analysis.result import Lines, Points
+from pliant.analysis.result import Lines, Picture, Points, Profile
 from pliant.show import plot
 from pliant.show.plot.style import COLOURS, SIZE, axes, key, label, prefixed, styled
+from pliant.show.sketch import sketch
 
 if TYPE_CHECKING:
     from pliant.analysis.result import AnalysisResult
@@ -19,23 +20,23 @@ MOST_LINES = 12
 """Maximum number of lines of a plot: more could not be distinguished."""
 
 
-def plot_result(found: AnalysisResult, **options: Any) -> Any:
-    """Draw the first plot of a result; returns the axes. Options: those of its function in `pliant.plot`."""
-    return next(figures_of(found))[0](**options)
+def plot_result(found: AnalysisResult, *arguments: Any, **options: Any) -> Any:
+    """Draw the first plot of a result; returns the axes. Arguments: those of its function in `pliant.plot`."""
+    return next(figures_of(found))[0](*arguments, **options)
 
 
 def figures_of(found: AnalysisResult) -> Iterator[tuple[Callable[..., Any], str]]:
     """The plots of a result: functions that draw them, and what they show."""
-    for described in type(found).plots:
+    for described in found.figures():
         if isinstance(described, str):
             draw = getattr(plot, described)
             yield partial(draw, found), (draw.__doc__ or described).split("\n")[0].rstrip(".")
+        elif isinstance(described, Picture):
+            yield partial(sketch, found.equations, found), described.title
+        elif isinstance(described, Profile):
+            yield partial(plot.profile, found, described.output), f"{described.output} along the rod"
         else:
-            yield partial(_described, found, described), described.title
-
-
-def _described(found: AnalysisResult, described: Lines | Points, **options: Any) -> Any:
-    return lines(found, described, **options) if isinstance(described, Lines) else points(found, described, **options)
+            yield partial(lines if isinstance(described, Lines) else points, found, described), described.title
 
 
 @styled
