@@ -6,14 +6,24 @@ so that the command line starts without unneeded imports.
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import Any
+
 import lazy_loader
 
-from pliant.language.display import show_by
-from pliant.language.foreign import read_by
+from pliant.language.provided import provide
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_listed, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
-show_by(
+
+def __getattr__(name: str) -> Any:
+    """A public name; the functions of all analyses for many cases (`NAME_many`) are public, too."""
+    if name.endswith("_many") and name not in __all__:
+        return getattr(import_module("pliant.study.many"), name)
+    return _listed(name)
+
+
+provide(
     {
         "RobotSpec.text": "pliant.show.tables:text",
         "RobotSpec.html": "pliant.show.notebook:spec_html",
@@ -27,6 +37,8 @@ show_by(
         "Result.html": "pliant.show.notebook:result_html",
         "AnalysisResult.plot": "pliant.show.plot.described:plot_result",
         "Result.plot": "pliant.show.plot.motion:trajectory",
+        "controller": "pliant.control.described:designed",
+        "<robot>": "pliant.foreign.urdf:read_urdf",
+        "<mujoco>": "pliant.foreign.mjcf:read_mjcf",
     }
 )
-read_by({"robot": "pliant.foreign.urdf:read_urdf", "mujoco": "pliant.foreign.mjcf:read_mjcf"})

@@ -11,9 +11,9 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 import pytest
-from pliant.analysis.equilibrium import Equilibrium
 
 import pliant
+from pliant.analysis.equilibrium import Equilibrium
 from pliant.analysis.linearize import StateSpace
 from pliant.analysis.modes import ModesResult
 from pliant.analysis.motion.plant import model_controllers
@@ -40,7 +40,7 @@ from pliant.control import (
     reduce,
 )
 from pliant.engine.model import model as models
-from pliant.engine.model.time_series import TimeSeries, interpolated
+from pliant.parts.input.time_series import TimeSeries, interpolated
 
 ROBOTS = ("four_bar", "tumbling_body", "three_section_arm", "trunk", "cloth")
 """A loop, a free body, arcs with chambers, tendons, and a mesh."""

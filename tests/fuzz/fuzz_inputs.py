@@ -19,16 +19,16 @@ from unittest.mock import patch
 
 import h5py
 import numpy as np
-from pliant.analysis.path import continuation
 
 from make_reference import PAGE, examples
+from pliant.analysis.derivation.derive import derive
 from pliant.analysis.motion.simulate import simulate
+from pliant.analysis.path import continuation
 from pliant.io.results import load_result
 from pliant.language.names import FUNCTIONS
 from pliant.language.source import MODEL_FOLDER, bundled
-from pliant.robot.derive import derive
 from pliant.robot.reader import load
-from pliant.study.sweep import sweep
+from pliant.study.many import sweep
 from pliant.targets.fmu import export_fmu
 
 BROKEN = Path(__file__).parents[1] / "spec" / "broken"

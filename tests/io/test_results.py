@@ -17,7 +17,6 @@ from pliant import (
     derive,
     load,
     load_result,
-    load_result,
     load_text,
     simulate,
 )

@@ -240,8 +240,7 @@ def test_playing_scrubbing_and_choosing_modes_change_the_picture(browser, page_f
 
 
 def test_one_pose_needs_no_controls_of_time(hostile):
-    eqs, rest, _, _ = hostile
-    (clip,) = result_clips(rest)
+    (clip,) = result_clips(hostile[1])
     assert isinstance(clip, Clip)
     data = player_data(make_stage(clip.scenes), "x", [clip])
     assert all(not track["moves"] for batch in data["batches"] for track in batch["tracks"].values())

@@ -24,7 +24,7 @@ from pliant.engine.contacts import Contacts
 from pliant.engine.equations import Equations
 from pliant.engine.state import State
 from pliant.language.arguments import ArgumentError, file_name
-from pliant.language.display import shown
+from pliant.language.provided import called
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -393,11 +393,11 @@ class AnalysisResult(ABC):
         return "\n".join(self.lines)
 
     def _repr_html_(self) -> str:
-        return str(shown("AnalysisResult.html", self))
+        return str(called("AnalysisResult.html", self))
 
     def plot(self, *arguments: Any, **options: Any) -> Any:
         """Draw the first of its plots, with the arguments of its function in `pliant.plot`; returns the axes."""
-        return shown("AnalysisResult.plot", self, *arguments, **options)
+        return called("AnalysisResult.plot", self, *arguments, **options)
 
 
 @cache

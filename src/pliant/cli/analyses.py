@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from pliant.analysis.derivation.derive import derive
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.simulate import Simulate
 from pliant.cli.command_output import answering, print_result, result_json
@@ -15,7 +16,6 @@ from pliant.cli.model_argument import load_model, read_inputs, with_inputs
 from pliant.cli.options import in_si, with_options
 from pliant.cli.reporting import Report, check_report, save_report
 from pliant.language.table_files import FORMATS, endings
-from pliant.robot.derive import derive
 
 Out = Annotated[
     str | None, typer.Option("--out", help="File to write: .nc (netCDF, complete), .csv, .parquet or .mat.")

@@ -10,6 +10,7 @@ import numpy as np
 import typer
 
 from pliant.analysis.base import PoseGiven
+from pliant.analysis.derivation.derive import derive
 from pliant.cli.analysis import Out, check_out, finish
 from pliant.cli.command_output import answering
 from pliant.cli.common import CommandError, Inputs, Json, Model, ModelOptions
@@ -23,7 +24,6 @@ from pliant.engine.input_values import inputs_at_time
 from pliant.language.base import Part
 from pliant.language.message_text import suggestion
 from pliant.parts.output.frame import FrameOutput
-from pliant.robot.derive import derive
 
 
 class HeldPose(Part):

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from pliant.analysis.derivation.derive import derive
 from pliant.analysis.path import Continuation, Path, PathPoint
 from pliant.cli.analysis import Out, check_out, finish, summary
 from pliant.cli.command_output import answering, check_picture, drawing
@@ -17,7 +18,6 @@ from pliant.engine.equations import Equations
 from pliant.engine.outputs import output_parts
 from pliant.io.results import load_result
 from pliant.language.message_text import suggestion
-from pliant.robot.derive import derive
 from pliant.show.plot import save
 
 

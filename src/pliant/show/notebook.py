@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.analysis.derivation.derive import derive
 from pliant.language.faults import SpecError
-from pliant.robot.derive import derive
 from pliant.robot.reader import load_text
 from pliant.show import tables
 from pliant.show.clips import Clip, result_clips, run_clip, start_clip

@@ -250,8 +250,6 @@ def test_a_path_goes_on_from_any_point_and_back(column, tmp_path):
     np.testing.assert_allclose(other["side"][-1], -whole["side"][-1], rtol=1e-9)
     with pytest.raises(IndexError, match="none of number"):
         saved.point(len(saved))
-    with pytest.raises(ResultFileError, match="load_result"):
-        load_result(tmp_path / "path.nc")
 
 
 def test_a_point_of_a_path_is_an_equilibrium(column):

@@ -8,10 +8,16 @@ import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pliant.analysis.statics.stability import independent_rows, negative_eigenvalues, negative_eigenvalues_within
 
 from pliant import AnalysisFailed, derive, equilibrium, load, load_text, modes
-from pliant.analysis.statics.stability import growth, judge, judge_large
+from pliant.analysis.statics.stability import (
+    growth,
+    independent_rows,
+    judge,
+    judge_large,
+    negative_eigenvalues,
+    negative_eigenvalues_within,
+)
 from pliant.engine.linearized import LinearizedEquations
 from pliant.robot.rod_switch import with_rod_model
 
