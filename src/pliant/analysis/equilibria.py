@@ -21,6 +21,7 @@ from pliant.engine.contacts import Contacts
 from pliant.engine.equations import Equations
 from pliant.engine.input_values import inputs_at_time
 from pliant.language.base import Problem, not_negative
+from pliant.language.deadline import time_is_up
 from pliant.language.message_text import enumeration
 
 SAME_TURN, SAME_PLACE = 1e-5, 1e-6
@@ -123,14 +124,15 @@ class FindEquilibria(FindEquilibrium):
         bound = eqs.binding.with_series(followed_positions(eqs.model, eqs.binding, t, first, still))
         size, sizes = bound.sizes(first)
         found: list[Equilibrium] = []
+        late = ""
         for k in range(self.starts):
+            if late := time_is_up():
+                break
             increment = np.zeros(bound.nv) if k == 0 else sizes * rng.normal(scale=self.spread, size=bound.nv)
             for stability in ("stable",) if self.stability == "stable" else ("stable", "any"):
                 begin = bound.increment(first, increment)
                 try:
-                    if (
-                        eqs.model.followed
-                    ):  # a prescribed rate or acceleration leaves its components where `start` has them
+                    if eqs.model.followed:  # prescribed rates leave their components where `start` has them
                         begin = assemble(eqs, bound, t, begin, still).q
                     one = FindEquilibrium(start=begin, time=t, tolerance=self.tolerance, stability=stability).run(eqs)
                 except RuntimeError:  # the constraints or the forces of a random pose may have no values
@@ -139,13 +141,15 @@ class FindEquilibria(FindEquilibrium):
                     found.append(one)
         found.sort(key=lambda one: not one.stable)
         contacts = joined_contacts([one.contacts for one in found], t)
-        number = f"{len(found)} {'equilibrium' if len(found) == 1 else 'equilibria'} found from {self.starts} starts"
+        status = Status.FAILED if not found else Status.STOPPED if late else Status.CONVERGED
+        kind = "equilibrium" if len(found) == 1 else "equilibria"
+        message = f"{len(found) or 'no'} {kind} found from {self.starts} starts"
+        message += "" if found else "; try more `starts`, or add springs"
         return Equilibria(
             np.array([one.q for one in found]).reshape(len(found), len(eqs.coordinates)),
             np.array([one.multipliers for one in found]).reshape(len(found), len(eqs.constraint_names)),
             *(np.array([getattr(x, name) for x in found], dtype=float) for name in ("residual", "stable", "stiffness")),
-            eqs, t, contacts, Status.CONVERGED if found else Status.FAILED,
-            number if found else f"no {number[2:]}; try more `starts`, or add springs",
+            eqs, t, contacts, status, f"{late}: {message}" if late else message,
         )  # fmt: skip
 
 

@@ -27,12 +27,8 @@ if TYPE_CHECKING:
     from pliant.engine.equations import Equations
 
 
-# More coordinates than this are not printed one by one.
-MOST_ROWS = 24
 # More coordinates than this are counted, not named, where they are not shown.
 FEW_NAMES = 6
-# Maximum number of states, inputs or outputs of a linear system that are named.
-MOST_NAMES = 16
 
 
 def answering(function: Any) -> Any:

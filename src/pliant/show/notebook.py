@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from pliant.analysis.derivation.derive import derive
 from pliant.language.faults import SpecError
@@ -30,7 +28,7 @@ if TYPE_CHECKING:
 MOST_PARTS = 200
 """Robots with more coordinates are not derived just for display."""
 MOST_FRAMES = 300
-MOST_ROWS, MOST_NUMBERS = 12, 9
+MOST_ROWS = 12
 LARGEST_FILM = 20_000_000
 """Films with more bytes are not embedded."""
 
@@ -47,23 +45,6 @@ def spec_html(spec: RobotSpec) -> str:
 def equations_html(eqs: Equations) -> str:
     """Equations: a summary, and the robot at the start."""
     return f"<p>{text(repr(eqs))}</p>" + _view(eqs.model.spec.name or "robot", lambda: [_start(eqs)])
-
-
-def _numbers(value: Any) -> str:
-    """A number, or a list of numbers, with six digits; long lists are cut."""
-    values = np.ravel(value).tolist()
-    if np.ndim(value) == 0:
-        return f"{values[0]:.6g}"
-    return f"[{', '.join(f'{x:.6g}' for x in values[:MOST_NUMBERS])}{', ...' if len(values) > MOST_NUMBERS else ''}]"
-
-
-def _listed(what: str, rows: Sequence[tuple[str, str]]) -> str:
-    """A table of inputs or outputs; the rest of a long one is folded."""
-    head = (what, "value")
-    if len(rows) <= MOST_ROWS + 2:
-        return table(head, rows)
-    rest = f"<details><summary>{len(rows) - MOST_ROWS} more {what}s</summary>{table(head, rows[MOST_ROWS:])}</details>"
-    return table(head, rows[:MOST_ROWS]) + rest
 
 
 def _remarks(notes: Sequence[str]) -> str:

@@ -305,12 +305,6 @@ def _long_table(head: Sequence[str], rows: Sequence[Sequence[Any]], what: str = 
     )
 
 
-def _number(value: Any) -> str:
-    if isinstance(value, list | tuple | np.ndarray):
-        return "[" + ", ".join(f"{x:.6g}" for x in np.ravel(value)) + "]"
-    return "-" if not np.isfinite(value) else f"{value:.6g}"
-
-
 Writer = Callable[["Equations", Any, ReportPart], str]
 WRITERS: dict[type, tuple[str, Writer]] = {
     Result: ("Motion", _motion),
