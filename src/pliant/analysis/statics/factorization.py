@@ -20,8 +20,8 @@ class FactorizationTolerances:
     """Numbers that decide about pivots."""
 
     eigenvalues_up_to: int = 200
-    """Number of rates up to which eigenvalues are used to detect instability by forces without a potential: as long as they take
-    less time than the evaluation of the equations."""
+    """Number of rates up to which eigenvalues are used to detect instability by forces without a potential; beyond, the parity
+    of the number of negative pivots."""
     pivot: float = 1e-13
     """Scaled pivots below this are zero: the matrix is singular to round-off."""
     neutral: float = 1e-12
@@ -29,8 +29,8 @@ class FactorizationTolerances:
     symmetric: float = 1e-9
     """Largest difference of a scaled stiffness and its transpose, relative to its largest entry, if forces have a potential."""
     compliance: float = 1e-5
-    """Compliance of the springs that replace constraints when signs of pivots are counted in sparse matrices: stiffer ones cost
-    digits, softer ones change the signs."""
+    """Compliance of the springs that replace constraints when signs of pivots are counted in sparse matrices: stiffer ones leave
+    fewer digits for the stiffness, of whose diagonal they are 1e5 times."""
     real: float = 1e-9
     """Imaginary part of a real eigenvalue, relative to its magnitude."""
 

@@ -42,7 +42,7 @@ class RelaxationSettings:
     """Numbers that decide in a search. Lengths of steps (extents) are relative to the longest allowed step."""
 
     iterations: int = 500
-    """Maximum number of evaluations of the equations: searches of all tested robots need fewer than a hundred."""
+    """Maximum number of evaluations of the equations: the bundled robots need up to 40."""
     turn: float = 1.5
     """Initial limit of the rotation of nodes in a step [rad]: below the half turn that a rotation vector can describe."""
     move: float = 1.0
@@ -50,11 +50,12 @@ class RelaxationSettings:
     away: float = 1e4
     """A robot that has moved by this multiple of its size has no equilibrium."""
     dense_unknowns: int = 400
-    """Up to this number of unknowns dense matrices are faster than sparse ones (measured)."""
+    """Up to this number of unknowns dense matrices are faster than sparse ones."""
     corrections: int = 8
     """Maximum number of corrections of a step."""
     shorter: float = 0.7
-    """Required ratio of successive corrections, from the third on: Deuflhard's bound for monotone convergence is 1/2 to 1."""
+    """Required ratio of successive corrections, from the third on; Newton's method converges for ratios below 1 (Deuflhard's natural
+    criterion)."""
     settled: float = 0.1
     """Correction, as a fraction of its step, that is the last: errors within a shifted step do not accumulate."""
     settled_newton: float = 1e-3

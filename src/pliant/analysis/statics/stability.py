@@ -29,9 +29,11 @@ class StabilityTolerances:
     """Numbers that decide about stability."""
 
     dense_up_to: int = 600
-    """Number of rates up to which eigenvalues are computed with dense matrices: these take about a second then."""
+    """Number of rates up to which eigenvalues are computed with dense matrices; beyond, pivots of sparse ones are
+    counted."""
     neutral: float = 1e-10
-    """A scaled stiffness below this is zero: a hundred times the round-off of its eigenvalues in stiff rods."""
+    """A scaled stiffness below this is zero: eigenvalues have a round-off of about 1e-16 times the condition of the scaled
+    matrix."""
     symmetric: float = 1e-9
     """Asymmetry of a stiffness or damping, relative to its largest entry, that is round-off."""
     energy: float = 1e-12
@@ -39,12 +41,12 @@ class StabilityTolerances:
     energy_of_large: float = 1e-9
     """The same for sparse factorizations, which exchange no rows."""
     damping_ratio: float = 0.01
-    """Damping ratio that all vibrations of real parts have at least: metals and bolted joints have 0.5 to 2 percent."""
+    """Damping ratio that all vibrations of real parts are assumed to have: handbooks state 0.5 to 2 percent for metal structures."""
     modes: int = 12
     """Number of modes that are examined in a large robot whose stiffness does not decide."""
     largest_growth: float = 1e6
-    """Growth of entries in a factorization without row exchanges beyond which the signs of pivots are unreliable: the square root
-    of the range of double precision is left."""
+    """Growth of entries in a factorization without row exchanges beyond which the signs of pivots are unreliable: six of sixteen
+    digits are lost."""
     pivot: float = 1e-14
     """Pivots below this, relative to the largest entry, have no reliable sign."""
     dependent: float = 1e-9
