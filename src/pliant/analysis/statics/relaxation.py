@@ -54,8 +54,8 @@ class RelaxationSettings:
     corrections: int = 8
     """Maximum number of corrections of a step."""
     shorter: float = 0.7
-    """Required ratio of successive corrections, from the third on; Newton's method converges for ratios below 1 (Deuflhard's natural
-    criterion)."""
+    """Required ratio of successive corrections, from the third on; Newton's method converges for ratios below 1 (criterion of
+    Deuflhard)."""
     settled: float = 0.1
     """Correction, as a fraction of its step, that is the last: errors within a shifted step do not accumulate."""
     settled_newton: float = 1e-3

@@ -41,7 +41,7 @@ class StabilityTolerances:
     energy_of_large: float = 1e-9
     """The same for sparse factorizations, which exchange no rows."""
     damping_ratio: float = 0.01
-    """Damping ratio that all vibrations of real parts are assumed to have: handbooks state 0.5 to 2 percent for metal structures."""
+    """Damping ratio that all vibrations of real parts are assumed to have: metal structures have 0.5 to 2 percent."""
     modes: int = 12
     """Number of modes that are examined in a large robot whose stiffness does not decide."""
     largest_growth: float = 1e6
