@@ -20,6 +20,7 @@ from pliant.engine.binding import Binding
 from pliant.engine.contacts import Contacts
 from pliant.engine.equations import Equations
 from pliant.engine.input_values import inputs_at_time
+from pliant.engine.state import State
 from pliant.language.base import Problem, not_negative
 from pliant.language.deadline import time_is_up
 from pliant.language.message_text import enumeration
@@ -38,7 +39,7 @@ class Equilibria(AnalysisResult):
         residual: largest unbalanced generalized force of each [N or N m].
         stable: 1 if small disturbances decay, 0 if not, NaN if undetermined.
         stiffness: lowest eigenvalue of the stiffness of each, as of `Equilibrium`; NaN if unknown.
-        time: at which inputs were evaluated [s].
+        given: the pose from which the first search began. time: at which inputs were evaluated [s].
     """
 
     q: Annotated[np.ndarray, Along("equilibrium", "coordinate")]
@@ -47,6 +48,7 @@ class Equilibria(AnalysisResult):
     stable: Annotated[np.ndarray, Along("equilibrium")]
     stiffness: Annotated[np.ndarray, Along("equilibrium")]
     equations: Equations
+    given: State
     time: float = 0.0
     contacts: Annotated[Contacts | None, Along("equilibrium")] = None
     status: Status = Status.CONVERGED
@@ -149,7 +151,7 @@ class FindEquilibria(FindEquilibrium):
             np.array([one.q for one in found]).reshape(len(found), len(eqs.coordinates)),
             np.array([one.multipliers for one in found]).reshape(len(found), len(eqs.constraint_names)),
             *(np.array([getattr(x, name) for x in found], dtype=float) for name in ("residual", "stable", "stiffness")),
-            eqs, t, contacts, status, f"{late}: {message}" if late else message,
+            eqs, State(first, still, t), t, contacts, status, f"{late}: {message}" if late else message,
         )  # fmt: skip
 
 

@@ -316,10 +316,17 @@ class AnalysisResult(ABC):
             "message": self.message,
             "remarks": json.dumps(self.remarks),
             "parameters": json.dumps(eqs.parameters),
-            "inputs": json.dumps({k: x for k, x in eqs.given_inputs.items() if isinstance(x, int | float)}),
+            "inputs": json.dumps(self._held_inputs()),
             "own": json.dumps(own),
             "versions": json.dumps(versions()),
         }
+
+    def _held_inputs(self) -> dict[str, float]:
+        """The given inputs; those over time have their values at the time of the result's state."""
+        states = (getattr(self, name) for name in _states(type(self)))
+        t = next((state.t for state in states if state is not None), 0.0)
+        values = self.equations.input_values(t)
+        return {k: x if isinstance(x, int | float) else values[k] for k, x in self.equations.given_inputs.items()}
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write as netCDF (`.nc`), which `pliant.load_result` reads; the file is complete or not written."""

@@ -1,9 +1,11 @@
 """Equilibria compared with statics in closed form, and clear messages if there is none."""
 
+import json
+
 import numpy as np
 import pytest
 
-from pliant import AnalysisFailed, derive, equilibria, equilibrium, load_text
+from pliant import AnalysisFailed, continuation, derive, equilibria, equilibrium, load_result, load_text
 from pliant.analysis.numerics.state import AssemblyError
 
 
@@ -201,3 +203,23 @@ joints:
     still = equilibrium(derive(load_text(text.replace("ROTATION", "0.3 rad"))))
     assert any("'turn' is driven at 10" in note for note in turning.remarks)
     assert not still.remarks
+
+
+@pytest.mark.parametrize("analysis", ["equilibrium", "equilibria", "path"])
+def test_results_are_saved_with_contacts_outputs_and_remarks(analysis, tmp_path):
+    eqs = derive("gripper")
+    if analysis == "equilibrium":
+        found = equilibrium(eqs, inputs={"pressure": "=60 kPa/s*t"}, time=2.0)
+    elif analysis == "equilibria":
+        found = equilibria(eqs, starts=1, inputs={"pressure": 120e3})
+    else:
+        found = continuation(eqs, parameter="pressure", to=20e3)
+    found.save(tmp_path / "found.nc")
+    again = load_result(tmp_path / "found.nc")
+    assert repr(again) == repr(found)
+    assert again.remarks == found.remarks
+    for name in found.variables():
+        if name != "contacts":
+            np.testing.assert_array_equal(getattr(again, name), getattr(found, name))
+    np.testing.assert_array_equal(again.contacts.rows, found.contacts.rows)
+    assert json.dumps(again.as_json(), default=np.ndarray.tolist)
