@@ -42,7 +42,7 @@ class RelaxationSettings:
     """Numbers that decide in a search. Lengths of steps (extents) are relative to the longest allowed step."""
 
     iterations: int = 500
-    """Maximum number of evaluations of the equations: the bundled robots need up to 40."""
+    """Maximum number of evaluations of the equations: the bundled robots need up to 111."""
     turn: float = 1.5
     """Initial limit of the rotation of nodes in a step [rad]: below the half turn that a rotation vector can describe."""
     move: float = 1.0
