@@ -13,7 +13,7 @@ import pliant
 from pliant import cli
 from pliant.analysis.base import analysis as analysis_class
 from pliant.analysis.listed import analysis_of
-from pliant.language.schema_errors import read_errors
+from pliant.language.base import read_errors
 
 VERBS = {
     "equilibrium": (pliant.equilibrium, {"timeout", "on_failure", "out"}),

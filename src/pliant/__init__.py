@@ -35,7 +35,7 @@ provide(
         "Comparisons.html": "pliant.show.notebook:comparisons_html",
         "Film.html": "pliant.show.notebook:film_html",
         "Result.html": "pliant.show.notebook:result_html",
-        "AnalysisResult.plot": "pliant.show.plot.described:plot_result",
+        "AnalysisResult.plot": "pliant.show.plot.analyses:plot_result",
         "Result.plot": "pliant.show.plot.motion:trajectory",
         "controller": "pliant.control.described:designed",
         "<robot>": "pliant.foreign.urdf:read_urdf",

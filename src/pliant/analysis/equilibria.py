@@ -22,7 +22,7 @@ from pliant.engine.equations import Equations
 from pliant.engine.input_values import inputs_at_time
 from pliant.engine.state import State
 from pliant.language.base import Problem, not_negative
-from pliant.language.deadline import time_is_up
+from pliant.language.limits import time_is_up
 from pliant.language.message_text import enumeration
 
 SAME_TURN, SAME_PLACE = 1e-5, 1e-6

@@ -35,9 +35,9 @@ from pliant.engine.input_values import inputs_at_time
 from pliant.engine.outputs import evaluate_outputs, output_axes, output_units
 from pliant.engine.state import State
 from pliant.language.base import Problem, positive
-from pliant.language.column_headings import heading
-from pliant.language.deadline import time_is_up
+from pliant.language.limits import time_is_up
 from pliant.language.message_text import enumeration, unit_after_value
+from pliant.language.table_files import heading
 
 SHOWN = 24
 """Number of coordinates of a short table."""

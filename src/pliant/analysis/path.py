@@ -43,10 +43,9 @@ from pliant.engine.outputs import evaluate_outputs, output_axes, output_parts, o
 from pliant.engine.state import State
 from pliant.language.arguments import ArgumentError
 from pliant.language.base import Problem, positive
-from pliant.language.column_headings import heading
 from pliant.language.message_text import unit_text
-from pliant.language.named_values import outputs_named, stacked
-from pliant.language.names import with_repeated
+from pliant.language.names import outputs_named, stacked, with_repeated
+from pliant.language.table_files import heading
 
 SHOWN = 8
 """Number of points of a table, besides the ends and the special points."""

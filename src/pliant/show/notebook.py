@@ -11,10 +11,9 @@ from pliant.language.faults import SpecError
 from pliant.robot.reader import load_text
 from pliant.show import tables
 from pliant.show.clips import Clip, result_clips, run_clip, start_clip
-from pliant.show.comparison_table import comparison_table
-from pliant.show.fit_page import fit_tables
 from pliant.show.page import frame, page, table, text
 from pliant.show.player import player
+from pliant.show.report import comparison_table, fit_tables
 
 if TYPE_CHECKING:
     from pliant.analysis.numerics.result import Result

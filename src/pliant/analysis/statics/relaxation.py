@@ -34,7 +34,7 @@ from pliant.engine.contacts import contacts_at_rest
 from pliant.engine.linearized import LinearizedEquations
 from pliant.engine.model.model import Model
 from pliant.engine.workspace import EvaluationError
-from pliant.language.deadline import time_is_up
+from pliant.language.limits import time_is_up
 
 
 @dataclass(frozen=True)
