@@ -172,10 +172,10 @@ def test_a_path_marks_stability_and_special_points():
     assert styles["unstable"] == "--"
     limit = drawn(ax, "limit")
     np.testing.assert_allclose(limit[0], [x.value for x in path.special])
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("load [N]", "height [mm]")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("load [N]", "height [m]")
     # every point lies on some piece, and pieces join
     points = {tuple(row) for line in ax.lines for row in line.get_xydata()}
-    assert all((force, 1e3 * place) in points for force, place in zip(path.value, path["height"], strict=True))
+    assert all((force, place) in points for force, place in zip(path.value, path["height"], strict=True))
     second = path.plot("load", "height", ax=ax, name="again")
     assert second is ax
     assert "again, stable" in [line.get_label() for line in ax.lines]
