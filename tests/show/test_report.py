@@ -285,7 +285,7 @@ def test_a_view_that_fails_is_missing_in_a_report_that_has_the_rest(hostile, mon
     eqs, rest, modes, run = hostile
     missing = []
     written = report(eqs, [rest, modes, run], missing)
-    assert [x.partition(" (")[0] for x in missing] == ["the robot at rest", "modes", "the motion"]
+    assert [x.partition(" (")[0] for x in missing] == ["equilibrium", "modes", "the motion"]
     assert written.count("Missing, because of an error") == 3
     assert "Natural frequency of each mode" in written
     assert "energies over time" in written
