@@ -10,7 +10,6 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
-from itertools import chain
 from typing import Annotated, Any, ClassVar, Concatenate, Literal, ParamSpec, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
@@ -170,8 +169,10 @@ class Analysis(Part):
         choice("on_failure", self.on_failure, ("raise", "return"))
         seconds = None if self.timeout is None else positive("timeout", self.timeout)
         out = None if self.out is None else file_name("out", self.out)
+        for path, message, hint in self.faults(eqs.model):
+            raise ArgumentError(f"{'.'.join(map(str, path))}: {message}", hint)
         made = self.in_si(eqs)
-        for path, message, hint in chain(made.problems(float), made.faults(eqs.model)):
+        for path, message, hint in made.problems(float):
             raise ArgumentError(f"{'.'.join(map(str, path))}: {message}", hint)
         with time_limit(seconds):
             found = made.run(eqs)

@@ -283,6 +283,7 @@ class Path(AnalysisResult):
             {
                 "kind": x.kind, "point": x.index, "value": x.value, "moves": x.moves,
                 "directions": [dict(zip(rates, row.tolist(), strict=True)) for row in x.directions],
+                "outputs": {name: values[x.index] for name, values in outputs.items()},
             }
             for x in self.special
         ]  # fmt: skip

@@ -7,6 +7,7 @@ import pytest
 
 from pliant import derive, equilibrium, load, load_text, simulate
 from pliant.analysis.remarks.validity import range_warnings
+from pliant.analysis.result import AnalysisResult
 
 ROD = """
 pliant: 1
@@ -263,7 +264,8 @@ def softness(ratio):
 
 
 def coarse(found):
-    return [note for note in found.remarks if "the result is coarse" in note]
+    notes = found.remarks if isinstance(found, AnalysisResult) else found.warnings
+    return [note for note in notes if "the result is coarse" in note]
 
 
 @pytest.mark.parametrize("model", [*(f"{{kind: {kind}}}" for kind in (*KINDS[1:5], "gvs"))])
