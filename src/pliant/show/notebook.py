@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pliant.analysis.derivation.derive import derive
@@ -24,12 +25,20 @@ if TYPE_CHECKING:
     from pliant.robot.robot import RobotSpec
     from pliant.show.film import Film
 
-MOST_PARTS = 200
-"""Robots with more coordinates are not derived just for display."""
-MOST_FRAMES = 300
-MOST_ROWS = 12
-LARGEST_FILM = 20_000_000
-"""Films with more bytes are not embedded."""
+
+@dataclass(frozen=True)
+class NotebookLimits:
+    """How much of a robot or result a notebook shows."""
+
+    most_parts: int = 200
+    """Robots with more coordinates are not derived just for display."""
+    most_frames: int = 300
+    most_rows: int = 12
+    largest_film: int = 20_000_000
+    """Films with more bytes are not embedded."""
+
+
+LIMITS = NotebookLimits()
 
 
 def spec_html(spec: RobotSpec) -> str:
@@ -48,7 +57,7 @@ def equations_html(eqs: Equations) -> str:
 
 def _remarks(notes: Sequence[str]) -> str:
     """The remarks of a result, a paragraph each."""
-    return "".join(f"<p>{text(note)}</p>" for note in notes[:MOST_ROWS])
+    return "".join(f"<p>{text(note)}</p>" for note in notes[: LIMITS.most_rows])
 
 
 def result_of_analysis_html(found: AnalysisResult) -> str:
@@ -79,7 +88,7 @@ def film_html(found: Film) -> str:
         content = found.path.read_bytes()
     except OSError:
         return words
-    if len(content) > LARGEST_FILM:
+    if len(content) > LIMITS.largest_film:
         return f"{words}<p>It is too large to be shown here: {len(content) / 1e6:.0f} MB.</p>"
     data = base64.b64encode(content).decode()
     if found.path.suffix == ".gif":
@@ -92,15 +101,15 @@ def result_html(run: Result) -> str:
 
     def clips() -> list[Clip]:
         eqs = derive(load_text(run.recorded.attributes["model_text"]))
-        return [run_clip(eqs, run, most=MOST_FRAMES)] if len(run.time) else []
+        return [run_clip(eqs, run, most=LIMITS.most_frames)] if len(run.time) else []
 
     first, *_ = repr(run).split("\n", 1)
     return f"<p>{text(first)}</p>" + _remarks(run.warnings) + _view("the motion", clips)
 
 
 def _start(eqs: Equations) -> Clip:
-    if len(eqs.coordinates) > MOST_PARTS:
-        raise ValueError(f"more than {MOST_PARTS} coordinates")
+    if len(eqs.coordinates) > LIMITS.most_parts:
+        raise ValueError(f"more than {LIMITS.most_parts} coordinates")
     return start_clip(eqs)
 
 
