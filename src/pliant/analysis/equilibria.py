@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -118,20 +118,21 @@ class FindEquilibria(FindEquilibrium):
         yield from super().problems(value)
         yield from not_negative(self, value, "spread")
 
-    def run(self, eqs: Equations) -> Equilibria:
+    def run(self, eqs: Equations) -> Equilibria:  # type: ignore[override]  # the options are the same, the result is not
         """Search from each pose, and keep equilibria that differ."""
         t, rng = self.time, np.random.default_rng(self.seed)
         eqs = eqs.at(inputs=inputs_at_time(eqs, self.inputs, self.parameters, t), parameters=self.parameters)
         first, still = given_state(eqs, self.start, t, where="start").q, np.zeros(len(eqs.rates))
         bound = eqs.binding.with_series(followed_positions(eqs.model, eqs.binding, t, first, still))
         size, sizes = bound.sizes(first)
+        wanted: tuple[Literal["stable", "any"], ...] = ("stable",) if self.stability == "stable" else ("stable", "any")
         found: list[Equilibrium] = []
         late = ""
         for k in range(self.starts):
             if late := time_is_up():
                 break
             increment = np.zeros(bound.nv) if k == 0 else sizes * rng.normal(scale=self.spread, size=bound.nv)
-            for stability in ("stable",) if self.stability == "stable" else ("stable", "any"):
+            for stability in wanted:
                 begin = bound.increment(first, increment)
                 try:
                     if eqs.model.followed:  # prescribed rates leave their components where `start` has them
@@ -150,8 +151,8 @@ class FindEquilibria(FindEquilibrium):
         return Equilibria(
             np.array([one.q for one in found]).reshape(len(found), len(eqs.coordinates)),
             np.array([one.multipliers for one in found]).reshape(len(found), len(eqs.constraint_names)),
-            *(np.array([getattr(x, name) for x in found], dtype=float) for name in ("residual", "stable", "stiffness")),
-            eqs, State(first, still, t), t, contacts, status, f"{late}: {message}" if late else message,
+            np.array([one.residual for one in found]), np.array([one.stable for one in found], dtype=float),
+            np.array([one.stiffness for one in found], dtype=float), eqs, State(first, still, t), t, contacts, status, f"{late}: {message}" if late else message,
         )  # fmt: skip
 
 

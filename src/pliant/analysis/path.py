@@ -372,7 +372,7 @@ class Continuation(Analysis):
         for name, unit in output_units(model).items():
             parts = output_parts(model, name)
             reached |= dict.fromkeys(parts, unit_dimension(unit))
-            for where, named in (("stop", self.stop), ("by", (self.by,))):
+            for where, named in {"stop": set(self.stop), "by": {self.by}}.items():
                 if name in named and name not in parts:
                     yield (
                         (where,),

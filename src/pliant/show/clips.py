@@ -135,8 +135,10 @@ def result_clips(found: AnalysisResult, *, most: int = 12) -> list[Clip]:
         for k in chosen:
             if poses.varied is not None:
                 name, values = poses.varied
-                change = {name: float(values[k])}
-                maker = SceneMaker(eqs, poses=extremes, **{"inputs" if name in eqs.inputs else "parameters": change})
+                change, is_input = {name: float(values[k])}, name in eqs.inputs
+                maker = SceneMaker(
+                    eqs, None if is_input else change, inputs=change if is_input else None, poses=extremes
+                )
             scenes.append(maker.at(poses.q[k], float(t[k]), poses.contacts[k] if poses.contacts else None))
         captions = tuple(poses.captions[k] for k in chosen) if poses.captions else ()
         clips.append(Clip(poses.name, poses.times[chosen], tuple(scenes), poses.loops, poses.words, captions))

@@ -367,8 +367,10 @@ def figures_of(found: AnalysisResult) -> Iterator[tuple[Callable[..., Any], str]
             yield partial(sketch, found.equations, found), described.title
         elif isinstance(described, Profile):
             yield partial(plot.profile, found, described.output), f"{described.output} along the rod"
+        elif isinstance(described, Lines):
+            yield partial(lines, found, described), described.title
         else:
-            yield partial(lines if isinstance(described, Lines) else points, found, described), described.title
+            yield partial(points, found, described), described.title
 
 
 @styled
