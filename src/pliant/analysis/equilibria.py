@@ -152,7 +152,8 @@ class FindEquilibria(FindEquilibrium):
             np.array([one.q for one in found]).reshape(len(found), len(eqs.coordinates)),
             np.array([one.multipliers for one in found]).reshape(len(found), len(eqs.constraint_names)),
             np.array([one.residual for one in found]), np.array([one.stable for one in found], dtype=float),
-            np.array([one.stiffness for one in found], dtype=float), eqs, State(first, still, t), t, contacts, status, f"{late}: {message}" if late else message,
+            np.array([one.stiffness for one in found], dtype=float), eqs, State(first, still, t), t, contacts, status,
+            f"{late}: {message}" if late else message,
         )  # fmt: skip
 
 
