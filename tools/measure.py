@@ -127,13 +127,9 @@ def exception_classes(trees: dict[str, ast.Module]) -> list[str]:
 
 def public_names() -> set[str]:
     """Names that users import: of `pliant` and its public folders."""
-    stub = ast.parse((SOURCE / "pliant" / "__init__.pyi").read_text())
-    return {
-        alias.asname or alias.name
-        for node in ast.walk(stub)
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-    }
+    stubs = [SOURCE / "pliant" / name for name in ("__init__.pyi", "control/__init__.py", "parts/__init__.pyi")]
+    nodes = [node for stub in stubs for node in ast.walk(ast.parse(stub.read_text()))]
+    return {alias.asname or alias.name for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names}
 
 
 def complex_functions() -> list[str]:

@@ -167,7 +167,7 @@ def test_arguments_of_wrong_types(drive):
         for key in ("inputs", "commands", "parameters"):
             with pytest.raises(ArgumentError, match=f"{key} must map names"):
                 pliant.Fmu(drive, **{"inputs": {}, "commands": {}, key: wrong})
-    for wrong in ("x", None, 1 + 1j, 10**400, float("nan")):
+    for wrong in ("x", None, 1 + 1j, float("nan")):
         with pytest.raises(ArgumentError, match="must be a finite number"):
             pliant.Fmu(drive, {}, {}, parameters={"time": wrong})
 

@@ -13,9 +13,9 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from pliant.analysis.equilibrium import Equilibrium, equilibrium
 from pliant.analysis.motion.simulate import acting_controllers, simulate
 from pliant.analysis.numerics.result import Result
-from pliant.analysis.statics.equilibrium import Equilibrium, equilibrium
 from pliant.control.limits import named
 from pliant.control.pid import PidControl
 from pliant.control.sample_derivatives import SmoothController
@@ -24,7 +24,7 @@ from pliant.engine.equations import Equations
 from pliant.engine.model.inputs import HELD
 from pliant.engine.outputs import output_function, output_names
 from pliant.engine.state import rate_name
-from pliant.gradient.equilibrium import TOLERANCES, EquilibriumCotangents, Linearization
+from pliant.gradient.equilibrium import KINKS, EquilibriumCotangents, Linearization
 from pliant.gradient.motion import MotionCotangents, RecordedMotion, recorded_motion, refuse, smooth_controllers
 from pliant.gradient.parameter_derivatives import (
     SHARE,
@@ -183,7 +183,7 @@ class Differentiable:
             self, values, self._of_motion(motion.run),
             None if motion.is_remembered else lambda given: self._motion_pullback(motion, given),
             lambda moved: self._of_motion(motion.moved(**self._motion_at(moved))),
-            TOLERANCES.event_share if motion.has_events else SHARE,
+            KINKS.event_share if motion.has_events else SHARE,
         )  # fmt: skip
 
     def _motion_at(self, values: Arrays) -> dict[str, Any]:

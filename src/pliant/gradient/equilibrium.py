@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 import scipy
 
-from pliant.analysis.statics.factorization import NEUTRAL
-from pliant.analysis.statics.stability import DENSE_UP_TO, stiffness_scaling
+from pliant.analysis.statics.factorization import TOLERANCES
+from pliant.analysis.statics.stability import TOLERANCES as STABILITY
+from pliant.analysis.statics.stability import stiffness_scaling
 from pliant.engine.binding import Binding
 from pliant.engine.differences import OFFSETS, WEIGHTS, checked_difference, difference
 from pliant.engine.equations import Equations
@@ -50,13 +51,15 @@ class EquilibriumAdjoint:
         except RuntimeError:  # SuperLU: exactly singular
             self._refuse_neutral(matrix)
         # pivots of a pose without stiffness along a combination of coordinates are a thousand times round-off and more
-        if _least_singular_value(factors.solve, matrix.shape[0]) <= NEUTRAL * scipy.sparse.linalg.norm(matrix, np.inf):
+        if _least_singular_value(factors.solve, matrix.shape[0]) <= TOLERANCES.neutral * scipy.sparse.linalg.norm(
+            matrix, np.inf
+        ):
             self._refuse_neutral(matrix)
         return factors
 
     def _refuse_neutral(self, matrix: Any) -> NoReturn:
         where = ""
-        if matrix.shape[0] <= DENSE_UP_TO:
+        if matrix.shape[0] <= STABILITY.dense_up_to:
             along = np.abs(np.linalg.svd(matrix.toarray())[2][-1][: len(self.rates)])
             where = f" along '{self.rates[int(np.argmax(along))]}'"
         raise ArgumentError(
@@ -162,7 +165,7 @@ class KinkTolerances:
     """Changes of outputs that are round-off [SI units]."""
 
 
-TOLERANCES = KinkTolerances()
+KINKS = KinkTolerances()
 
 
 @dataclass(frozen=True)
@@ -229,7 +232,7 @@ class Linearization:
             values = {n: x + offset * along[n] for n, x in self.values.items()}
             return _flat(self._moved(values) if offset else self._again, names)
 
-        found, fits = checked_difference(moved, step, TOLERANCES.kinked_motion)
+        found, fits = checked_difference(moved, step, KINKS.kinked_motion)
         return _named(found, self.outputs) if fits else self._by_rows(along)
 
     @cached_property
@@ -258,7 +261,7 @@ class Linearization:
             size = float(np.max(np.abs(up - down), initial=0.0))
             bent = float(np.max(np.abs(4 * (up + down) - (far_up + far_down)), initial=0.0))
             uneven = float(np.max(np.abs(2 * (up - down) - (far_up - far_down)), initial=0.0))
-            if max(bent, uneven) > TOLERANCES.kinked * size + TOLERANCES.tiny:
+            if max(bent, uneven) > KINKS.kinked * size + KINKS.tiny:
                 raise ArgumentError(
                     f"the output '{name}' is not differentiable at these values: an arbitrarily small change makes contacts open,"
                     " close, stick or slip, or decides whether an event occurs",

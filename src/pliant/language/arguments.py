@@ -27,12 +27,8 @@ class ArgumentError(ValueError):
 
 def is_number(value: object) -> bool:
     """Whether a value is a finite number (and not a boolean)."""
-    if not isinstance(value, int | float | np.integer | np.floating) or isinstance(value, bool):
-        return False
-    try:
-        return math.isfinite(value)
-    except OverflowError:  # an integer that is too large for a float
-        return False
+    is_real = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    return is_real and math.isfinite(value)
 
 
 def number(

@@ -500,6 +500,13 @@ _EXPECTED = {
     "model_type": "a mapping (key: value)",
     "model_attributes_type": "a mapping (key: value)",
 }
+_OTHER_WORDS = {
+    "too_short": "the list is too short: it needs at least {min_length}",
+    "too_long": "the list has {actual_length} entries instead of {max_length}",
+    "greater_than_equal": "expected at least {ge}, got {got}",
+    "greater_than": "expected more than {gt:g}, got {got}",
+    "less_than_equal": "expected at most {le}, got {got}",
+}
 
 
 def _words(kind: str, value: Any, path: KeyPath, context: dict[str, Any], fallback: str) -> tuple[str, str]:
@@ -515,22 +522,14 @@ def _words(kind: str, value: Any, path: KeyPath, context: dict[str, Any], fallba
         choices = [choice.strip("'") for choice in _choices(context["expected"])]
         expected = ", ".join(choices[:-1]) + " or " + choices[-1] if len(choices) > 1 else choices[0]
         return f"expected {expected}, got {describe(value)}", suggestion(value, choices)
-    if kind == "too_short":
-        return f"the list is too short: it needs at least {context['min_length']}", ""
-    if kind == "too_long":
-        return f"the list has {context['actual_length']} entries instead of {context['max_length']}", ""
-    if kind == "greater_than_equal":
-        return f"expected at least {context['ge']}, got {describe(value)}", ""
-    if kind == "greater_than":
-        return f"expected more than {context['gt']:g}, got {describe(value)}", ""
     if kind == "is_instance_of":
         return f"expected {with_article(context['class'])}, got {describe(value)}", ""
-    if kind == "less_than_equal":
-        return f"expected at most {context['le']}, got {describe(value)}", ""
     if kind == "bool_type" and isinstance(value, str) and value in TRUTHS:
         return f"expected true or false, got {describe(value)}", f"write {TRUTHS[value]}"
     if kind in _EXPECTED:
         return f"expected {_EXPECTED[kind]}, got {describe(value)}", ""
+    if kind in _OTHER_WORDS:
+        return _OTHER_WORDS[kind].format_map({**context, "got": describe(value)}), ""
     return fallback, ""
 
 
