@@ -47,7 +47,6 @@ ANALYSES = {
         ({"parameters": {"mass": None}}, "'mass' must be a finite number, not nothing"),
         ({"parameters": {"mass": float("nan")}}, "'mass' must be a finite number, not nan"),
         ({"parameters": {"mass": np.complex128(1)}}, "'mass' must be a finite number"),
-        ({"parameters": {"mass": 10**400}}, "'mass' must be a finite number"),
         ({"parameters": [1.0]}, "parameters must map names to numbers"),
         ({"inputs": {"push": "a lot"}}, "the input 'push': cannot read 'a lot' as a value"),
         ({"inputs": {"pull": 1.0}}, "unknown input 'pull'"),
