@@ -31,10 +31,11 @@ from pliant.identify.recording import (
     undriven,
 )
 from pliant.language.aliases import canonical
-from pliant.language.arguments import ArgumentError, mapping, name_tuple, need_spec, numbers, pair, positive
+from pliant.language.arguments import ArgumentError, mapping, name_tuple, numbers, pair, positive
 from pliant.language.faults import SpecError
 from pliant.language.provided import called, with_remarks
 from pliant.language.recording import Recording, RecordingError
+from pliant.robot.fields import need_spec
 from pliant.robot.robot import RobotSpec
 from pliant.robot.rod_switch import parse_rod_model, rods_named, with_rod_model
 

@@ -244,10 +244,3 @@ def of_type(where: str, value: Any, kind: type, hint: str) -> None:
 def article(word: str) -> str:
     """The indefinite article of a word."""
     return "an" if word[:1].lower() in "aeiou" else "a"
-
-
-def need_spec(value: Any) -> None:
-    """Reject what is not the spec of a robot, such as the name of a model."""
-    if not hasattr(type(value), "from_source"):
-        hint = "write pliant.load(...) first"
-        raise ArgumentError(f"a robot loaded by pliant.load is needed, not {describe(value)}", hint)
