@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 from pliant.language.message_text import KeyPath
-from pliant.parts.section.fibre_law import FIBRE_LAWS
+from pliant.parts.section.material import FIBRE_LAWS
 from pliant.robot.semantic_checks import SemanticChecks
 
 Finding: TypeAlias = tuple[str, str, KeyPath, str, str]

@@ -35,7 +35,7 @@ from pliant.engine.layout import RuntimeStatus
 from pliant.engine.time_loop import INSTANT, TimeLoop
 from pliant.engine.workspace import EvaluationError
 from pliant.language.arguments import is_number
-from pliant.language.deadline import time_is_up
+from pliant.language.limits import time_is_up
 from pliant.language.time_series import TimeSeries
 
 GOING = (RuntimeStatus.OK, RuntimeStatus.MAX_STEPS)
