@@ -229,12 +229,6 @@ def folder_list(value: Any) -> tuple[Path, ...]:
     return tuple(file_name("a folder", folder) for folder in given)
 
 
-def need_equations(value: Any) -> None:
-    """Reject robots whose equations have not been derived, such as the name of a model."""
-    if not hasattr(value, "forward_dynamics"):
-        raise ArgumentError(f"an analysis needs equations, not {describe(value)}", "write pliant.derive(robot) first")
-
-
 def of_type(where: str, value: Any, kind: type, hint: str) -> None:
     """Reject what is not of this type."""
     if not isinstance(value, kind):

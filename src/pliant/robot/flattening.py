@@ -63,8 +63,9 @@ def flat_spec(spec: Robot, flat: Flat) -> Robot:
         "world": spec.world,
         "start": spec.start,
     }
-    made: Robot = type(spec).model_construct(**data).with_source(spec.source)
-    return made
+    made: Any = type(spec).model_construct(**data)
+    flattened: Robot = made.with_source(spec.source)
+    return flattened
 
 
 def flatten_all(spec: RobotFields) -> Flat:

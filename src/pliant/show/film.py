@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.language.arguments import ArgumentError, file_name, function, need_equations, number, positive
+from pliant.language.arguments import ArgumentError, file_name, function, number, positive
 from pliant.language.files import write_whole
 from pliant.language.message_text import describe
 from pliant.language.provided import called
@@ -28,7 +28,7 @@ from pliant.show.sketch import Drawing, front_view, picture_size, symbol_size, w
 
 if TYPE_CHECKING:
     from pliant.analysis.numerics.result import Result
-    from pliant.engine.equations import Equations
+    from pliant.engine.equations import Equations, need_equations
 
 
 @dataclass(frozen=True)

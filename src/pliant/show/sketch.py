@@ -17,7 +17,7 @@ from pliant.analysis.numerics.result import Result
 from pliant.analysis.numerics.state import assemble
 from pliant.analysis.statics.equilibrium import Equilibrium, state_at
 from pliant.engine.state import State, state_of
-from pliant.language.arguments import ArgumentError, flag, need_equations, vector
+from pliant.language.arguments import ArgumentError, flag, vector
 from pliant.language.files import write_whole
 from pliant.language.parameter import Environment
 from pliant.robot.flattening import flatten
@@ -31,7 +31,7 @@ from pliant.show.scene import make_scene
 from pliant.show.symbols import PictureSymbols
 
 if TYPE_CHECKING:
-    from pliant.engine.equations import Equations, InputValues, Values
+    from pliant.engine.equations import Equations, InputValues, Values, need_equations
     from pliant.parts.mesh import MeshBase
     from pliant.robot.robot import RobotSpec
 
@@ -382,7 +382,7 @@ def draw_meshes(spec: RobotSpec) -> Any:
 
 
 def _places(flat: RobotSpec, mesh: MeshBase) -> np.ndarray:
-    size = np.array([float(x) for x in mesh.drawing.size(Environment(flat).value)])
+    size = np.array([float(x) for x in mesh.drawing.size(Environment(flat.parameters).value)])
     return np.asarray(mesh.lattice.shares * size)
 
 

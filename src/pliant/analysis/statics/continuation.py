@@ -23,20 +23,11 @@ from pliant.analysis.statics.path_following import MAX_STEP, Branch, PathFollowe
 from pliant.analysis.statics.path_parameter import PathParameter
 from pliant.engine.contacts import from_here
 from pliant.engine.core import check_names
-from pliant.engine.equations import Equations, InputValues, Values
+from pliant.engine.equations import Equations, InputValues, Values, need_equations
 from pliant.engine.input_values import inputs_at_time
 from pliant.engine.model.model import SI_HINT
 from pliant.engine.state import State
-from pliant.language.arguments import (
-    ArgumentError,
-    is_number,
-    known_keywords,
-    mapping,
-    need_equations,
-    number,
-    positive,
-    whole,
-)
+from pliant.language.arguments import ArgumentError, is_number, known_keywords, mapping, number, positive, whole
 from pliant.language.message_text import describe
 
 # Number of load steps in which an imperfection is applied if it moves the start far.

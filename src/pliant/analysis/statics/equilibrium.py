@@ -25,12 +25,12 @@ from pliant.analysis.statics.relaxation import Relaxation, RelaxationResult
 from pliant.analysis.statics.stability import Stability, held_by_damping, judge, judge_large
 from pliant.analysis.statics.static_equations import StaticEquations
 from pliant.engine.contacts import Contacts, contacts_at_rest, from_here
-from pliant.engine.equations import Equations, InputValues, Values, with_remembered
+from pliant.engine.equations import Equations, InputValues, Values, need_equations, with_remembered
 from pliant.engine.frames import FrameMotion
 from pliant.engine.input_values import inputs_at_time
 from pliant.engine.outputs import evaluate_outputs
 from pliant.engine.state import State
-from pliant.language.arguments import choice, known_keywords, need_equations, number, positive, whole
+from pliant.language.arguments import choice, known_keywords, number, positive, whole
 from pliant.language.limits import time_is_up, time_limit
 from pliant.language.message_text import enumeration, unit_after_value
 from pliant.language.provided import called, with_remarks

@@ -46,7 +46,7 @@ class Build:
     """Context for adding elements: values, frames, and the system under construction."""
 
     def __init__(self, robot: RobotSpec) -> None:
-        names = Environment(robot)
+        names = Environment(robot.parameters)
         parameters = {name: ca.SX.sym(name) for name in names.independent}
         self.parameters = ca.vertcat(*parameters.values()) if parameters else ca.SX.sym("parameters", 0)
         inputs = {name: ca.SX.sym(name) for name in names.inputs}
@@ -302,7 +302,7 @@ class Build:
 
     @cached_property
     def _nominal_parameters(self) -> list[float]:
-        values = Environment(self.robot)
+        values = Environment(self.robot.parameters)
         return [float(values.values[name]) for name in values.independent]
 
     def at_start(self, signal: Scalar) -> tuple[Any, Any]:

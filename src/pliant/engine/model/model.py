@@ -334,7 +334,7 @@ def compile_model(
     plan, switches, states = plan_inputs(flat.inputs, build.environment, build.signals, build.parameters)
     times = ca.vertcat(*switches) if switches else ca.SX(0, 1)
     required, requirements = build.requirements()
-    environment = Environment(flat)
+    environment = Environment(flat.parameters)
     return Model(
         spec=written or flat,
         compiled=flat,
