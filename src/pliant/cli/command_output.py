@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from rich.markup import escape
@@ -17,21 +17,18 @@ from pliant.analysis.numerics.netcdf_files import ResultFileError, partial_path
 from pliant.analysis.numerics.result import LabelledResult, kept_at
 from pliant.analysis.numerics.state import AssemblyError
 from pliant.analysis.numerics.status import AnalysisFailed
+from pliant.analysis.statics.path import Path as StaticPath
 from pliant.cli.common import CommandError, console, json_text, say
 from pliant.cli.number_tables import NumberColumn, column, fitting_table, hidden_words
 from pliant.control.limits import named
 from pliant.engine.core import UnknownName
+from pliant.engine.equations import Equations
 from pliant.engine.libraries import CompileError
 from pliant.engine.outputs import output_units
 from pliant.engine.workspace import EvaluationError
 from pliant.language.arguments import ArgumentError
 from pliant.language.files import write_whole
 from pliant.language.table_files import heading
-
-if TYPE_CHECKING:
-    from pliant.analysis.statics.path import Path as StaticPath
-    from pliant.engine.equations import Equations
-
 
 # More coordinates than this are not printed one by one.
 MOST_ROWS = 24

@@ -6,21 +6,18 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pliant.analysis.numerics.result import LabelledResult, Result
 from pliant.analysis.numerics.state import assemble
+from pliant.analysis.result import AnalysisResult, Poses
+from pliant.analysis.statics.equilibrium import Equilibrium
+from pliant.analysis.statics.path import Path
+from pliant.engine.equations import Equations
 from pliant.parts.joint.coordinate import LengthCoordinate
 from pliant.show.marks import Scene
 from pliant.show.scene import SceneMaker
-
-if TYPE_CHECKING:
-    from pliant.analysis.numerics.result import LabelledResult, Result
-    from pliant.analysis.result import AnalysisResult, Poses
-    from pliant.analysis.statics.equilibrium import Equilibrium
-    from pliant.analysis.statics.path import Path
-    from pliant.engine.equations import Equations
 
 
 @dataclass(frozen=True)

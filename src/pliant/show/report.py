@@ -7,7 +7,7 @@ import pathlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from pliant.analysis.numerics.versions import versions
 from pliant.analysis.result import AnalysisResult
 from pliant.analysis.statics.equilibrium import Equilibrium
 from pliant.analysis.statics.path import Path
+from pliant.engine.equations import Equations
 from pliant.engine.outputs import output_units
 from pliant.gradient.optimize import Optimum, spare_words
 from pliant.identify.compare import Comparison
@@ -35,9 +36,6 @@ from pliant.show.plot.identification import reference_of
 from pliant.show.plot.motion import profile_names
 from pliant.show.tables import overview, tree_lines
 from pliant.study.results import Table
-
-if TYPE_CHECKING:
-    from pliant.engine.equations import Equations
 
 
 def comparison_table(rows: Sequence[Comparison]) -> str:

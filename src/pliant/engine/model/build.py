@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -36,10 +36,8 @@ from pliant.parts.geometry import cached_functions, se3, so3
 from pliant.parts.geometry.se3 import Pose
 from pliant.parts.motion.arc_coordinates import ArcCoordinates
 from pliant.parts.motion.base import FIXED, Motion, Quaternion
-
-if TYPE_CHECKING:
-    from pliant.parts.rod.stations import StrainSample
-    from pliant.robot.robot import RobotSpec
+from pliant.parts.rod.stations import StrainSample
+from pliant.robot.robot import RobotSpec
 
 
 class Column:

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakValueDictionary
 
 import casadi as ca
@@ -29,10 +29,8 @@ from pliant.language.message_text import suggestion
 from pliant.language.parameter import Environment
 from pliant.language.traversal import collections, leaves
 from pliant.parts.constraint import ROWS
-
-if TYPE_CHECKING:
-    from pliant.parts.rod.stations import StrainSample
-    from pliant.robot.robot import RobotSpec
+from pliant.parts.rod.stations import StrainSample
+from pliant.robot.robot import RobotSpec
 
 SI_HINT = "a value in SI units, without a unit"
 """How values are given in Python."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from pliant.analysis.modes import LARGEST_MOVE, ModesResult
 from pliant.analysis.numerics.result import Result
+from pliant.analysis.statics.equilibrium import Equilibrium
 from pliant.engine.core import check_names
+from pliant.engine.equations import Equations, Values
 from pliant.engine.outputs import output_axes, output_units
 from pliant.language.arguments import name_tuple
 from pliant.language.names import instances_of
@@ -28,10 +30,6 @@ from pliant.show.plot.style import (
 )
 from pliant.show.scene import make_scene
 from pliant.show.sketch import pose_of
-
-if TYPE_CHECKING:
-    from pliant.analysis.statics.equilibrium import Equilibrium
-    from pliant.engine.equations import Equations, Values
 
 ENERGIES = ("total", "kinetic", "potential", "dissipated", "supplied", "added")
 
