@@ -14,7 +14,6 @@ from pliant.analysis.numerics.netcdf_files import ResultFileError, partial_path
 from pliant.analysis.numerics.result import LabelledResult, kept_at
 from pliant.analysis.numerics.state import AssemblyError
 from pliant.analysis.numerics.status import AnalysisFailed
-from pliant.analysis.statics.path import Path as StaticPath
 from pliant.cli.common import CommandError, console, json_text, say
 from pliant.cli.number_tables import NumberColumn, column, fitting_table, hidden_words
 from pliant.control.limits import named
@@ -25,15 +24,6 @@ from pliant.engine.workspace import EvaluationError
 from pliant.language.arguments import ArgumentError
 from pliant.language.files import write_whole
 
-<<<<<<< HEAD
-# More coordinates than this are not printed one by one.
-MOST_ROWS = 24
-=======
-if TYPE_CHECKING:
-    from pliant.engine.equations import Equations
-
-
->>>>>>> main
 # More coordinates than this are counted, not named, where they are not shown.
 FEW_NAMES = 6
 

@@ -16,12 +16,7 @@ import scipy
 from pliant.analysis.equilibrium import equilibrium
 from pliant.analysis.motion.simulate import simulate
 from pliant.analysis.numerics.status import AnalysisFailed, Status
-<<<<<<< HEAD
-from pliant.analysis.statics.equilibrium import equilibrium
 from pliant.engine.equations import Equations, need_equations
-=======
-from pliant.engine.equations import Equations
->>>>>>> main
 from pliant.engine.outputs import output_function, output_names
 from pliant.gradient.differentiable import Analysis, Differentiable, differentiable
 from pliant.language.arguments import ArgumentError, choice, function, is_number, mapping, name_tuple, number, whole

@@ -12,21 +12,11 @@ import numpy as np
 from pliant.analysis.numerics.result import LabelledResult, Result
 from pliant.analysis.numerics.state import assemble
 from pliant.analysis.result import AnalysisResult, Poses
-from pliant.analysis.statics.equilibrium import Equilibrium
-from pliant.analysis.statics.path import Path
 from pliant.engine.equations import Equations
 from pliant.parts.joint.coordinate import LengthCoordinate
 from pliant.show.marks import Scene
 from pliant.show.scene import SceneMaker
 
-<<<<<<< HEAD
-=======
-if TYPE_CHECKING:
-    from pliant.analysis.numerics.result import LabelledResult, Result
-    from pliant.analysis.result import AnalysisResult, Poses
-    from pliant.engine.equations import Equations
-
->>>>>>> main
 
 @dataclass(frozen=True)
 class ClipLayout:

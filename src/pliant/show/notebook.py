@@ -5,51 +5,23 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-<<<<<<< HEAD
-from typing import Any
-
-import numpy as np
 
 from pliant.analysis.derivation.derive import derive
-from pliant.analysis.numerics.coordinate_rows import coordinate_rows
 from pliant.analysis.numerics.result import Result
 from pliant.analysis.result import AnalysisResult
-from pliant.analysis.statics.equilibrium import Equilibrium
 from pliant.engine.equations import Equations
-from pliant.engine.outputs import output_units
 from pliant.identify.compare import Comparison
 from pliant.identify.fit import Fit
-=======
-from typing import TYPE_CHECKING
-
-from pliant.analysis.derivation.derive import derive
->>>>>>> main
 from pliant.language.faults import SpecError
 from pliant.robot.reader import load_text
 from pliant.robot.robot import RobotSpec
 from pliant.show import tables
-<<<<<<< HEAD
-from pliant.show.clips import Clip, pose_clip, result_clips, run_clip, start_clip
-from pliant.show.film import Film
-=======
 from pliant.show.clips import Clip, result_clips, run_clip, start_clip
->>>>>>> main
+from pliant.show.film import Film
 from pliant.show.page import frame, page, table, text
 from pliant.show.player import player
 from pliant.show.report import comparison_table, fit_tables
 
-<<<<<<< HEAD
-=======
-if TYPE_CHECKING:
-    from pliant.analysis.numerics.result import Result
-    from pliant.analysis.result import AnalysisResult
-    from pliant.engine.equations import Equations
-    from pliant.identify.compare import Comparison
-    from pliant.identify.fit import Fit
-    from pliant.robot.robot import RobotSpec
-    from pliant.show.film import Film
-
->>>>>>> main
 
 @dataclass(frozen=True)
 class NotebookLimits:

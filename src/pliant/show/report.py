@@ -7,12 +7,8 @@ import pathlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-<<<<<<< HEAD
-from typing import Any
-=======
 from itertools import islice
-from typing import TYPE_CHECKING, Any
->>>>>>> main
+from typing import Any
 
 import numpy as np
 
@@ -22,13 +18,7 @@ from pliant.analysis.numerics.result import Result
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.numerics.versions import versions
 from pliant.analysis.result import AnalysisResult
-<<<<<<< HEAD
-from pliant.analysis.statics.equilibrium import Equilibrium
-from pliant.analysis.statics.path import Path
 from pliant.engine.equations import Equations
-from pliant.engine.outputs import output_units
-=======
->>>>>>> main
 from pliant.gradient.optimize import Optimum, spare_words
 from pliant.identify.compare import Comparison
 from pliant.identify.cross_validation import HeldOut, Profile

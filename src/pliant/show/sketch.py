@@ -16,12 +16,8 @@ import numpy as np
 from pliant.analysis.equilibrium import Equilibrium
 from pliant.analysis.numerics.result import Result
 from pliant.analysis.numerics.state import assemble
-<<<<<<< HEAD
-from pliant.analysis.statics.equilibrium import Equilibrium, state_at
-from pliant.engine.equations import Equations, InputValues, Values, need_equations
-=======
 from pliant.analysis.states import state_at
->>>>>>> main
+from pliant.engine.equations import Equations, InputValues, Values, need_equations
 from pliant.engine.state import State, state_of
 from pliant.language.arguments import ArgumentError, flag, vector
 from pliant.language.files import write_whole

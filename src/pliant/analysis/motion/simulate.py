@@ -25,13 +25,8 @@ from pliant.analysis.numerics.state import INITIAL, AssembledState, Start, assem
 from pliant.analysis.numerics.status import Status, unless_failed
 from pliant.analysis.remarks.crossing_surfaces import crossing_notes
 from pliant.analysis.remarks.overlaps import overlap_notes
-<<<<<<< HEAD
-from pliant.analysis.statics.equilibrium import Equilibrium, state_at
-from pliant.engine.equations import Equations, InputValues, Values, need_equations, with_remembered
-=======
 from pliant.analysis.states import state_at
-from pliant.engine.equations import Equations, InputValues, Values, with_remembered
->>>>>>> main
+from pliant.engine.equations import Equations, InputValues, Values, need_equations, with_remembered
 from pliant.engine.input_values import inputs_over_time
 from pliant.engine.layout import RuntimeStatus
 from pliant.engine.state import State

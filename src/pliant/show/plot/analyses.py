@@ -10,28 +10,15 @@ from typing import Any
 
 import numpy as np
 
-<<<<<<< HEAD
 from pliant.analysis.modes import ModesResult
-from pliant.analysis.result import AnalysisResult, Lines, Points
-from pliant.analysis.statics.path import Path
-=======
 from pliant.analysis.path import Path
-from pliant.analysis.result import Lines, Picture, Points, Profile
->>>>>>> main
+from pliant.analysis.result import AnalysisResult, Lines, Picture, Points, Profile
 from pliant.language.arguments import ArgumentError
 from pliant.language.message_text import describe
 from pliant.show import plot
 from pliant.show.plot.style import COLOURS, GREY, PREFIXES, SIZE, axes, key, label, prefixed, styled
-<<<<<<< HEAD
-from pliant.study.results import Table
-=======
 from pliant.show.sketch import sketch
-
-if TYPE_CHECKING:
-    from pliant.analysis.modes import ModesResult
-    from pliant.analysis.result import AnalysisResult
-    from pliant.study.results import Table
->>>>>>> main
+from pliant.study.results import Table
 
 MARKERS = {"limit": "^", "bifurcation": "D"}
 

@@ -10,7 +10,6 @@ import numpy as np
 from pliant.analysis.equilibrium import Equilibrium
 from pliant.analysis.modes import LARGEST_MOVE, ModesResult
 from pliant.analysis.numerics.result import Result
-from pliant.analysis.statics.equilibrium import Equilibrium
 from pliant.engine.core import check_names
 from pliant.engine.equations import Equations, Values
 from pliant.engine.outputs import output_axes, output_units
@@ -32,13 +31,6 @@ from pliant.show.plot.style import (
 from pliant.show.scene import make_scene
 from pliant.show.sketch import pose_of
 
-<<<<<<< HEAD
-=======
-if TYPE_CHECKING:
-    from pliant.engine.equations import Equations, Values
-
-
->>>>>>> main
 ENERGIES = ("total", "kinetic", "potential", "dissipated", "supplied", "added")
 
 
