@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pliant.analysis.motion.simulate import simulate
 from pliant.analysis.numerics.status import AnalysisFailed
+from pliant.analysis.simulate import simulate
 from pliant.analysis.statics.equilibrium import equilibrium
 from pliant.engine import compiling, libraries
 from pliant.engine.compiling import Source

@@ -21,7 +21,7 @@ import h5py
 import numpy as np
 
 from make_reference import PAGE, examples
-from pliant.analysis.motion.simulate import simulate
+from pliant.analysis.simulate import simulate
 from pliant.analysis.statics.continuation import continuation
 from pliant.io.results import load_result
 from pliant.language.names import FUNCTIONS

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from pliant.analysis.motion.plant import model_controllers
-from pliant.analysis.motion.simulate import simulate
-from pliant.analysis.numerics.result import Result, keep
+from pliant.analysis.motion.result import Result
+from pliant.analysis.numerics.result import keep
+from pliant.analysis.simulate import simulate
 from pliant.analysis.statics.continuation import continuation
 from pliant.analysis.statics.equilibrium import equilibrium
 from pliant.cli.analysis import print_analysis
@@ -19,7 +20,6 @@ from pliant.cli.command_output import (
     print_equilibrium,
     print_path,
     print_result,
-    result_json,
     say_saved,
     say_warnings,
 )
@@ -121,7 +121,7 @@ def _one(model: str, eqs: Equations, analysis: Any, file: Path | None, json: boo
     else:
         say_saved(result, target)
     # the complete motion is in the file; the JSON object contains its ends
-    return result.status, result_json(model, eqs, result, ends_only=True), result
+    return result.status, {"model": model, **result.as_json(ends_only=True)}, result
 
 
 def simulated(eqs: Equations, options: dict[str, Any], out: str | None) -> tuple[Result, tuple[str, ...]]:

@@ -9,7 +9,7 @@ import numpy as np
 from pliant.analysis.integrators import Method, make_run
 from pliant.analysis.linearize import StateSpace, linearize
 from pliant.analysis.motion.method_choice import choose_method
-from pliant.analysis.motion.simulate import simulate
+from pliant.analysis.simulate import simulate
 from pliant.control.discrete import held
 from pliant.control.lqr import Weights, weight_matrix
 from pliant.engine.core import check_names

@@ -11,7 +11,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from pliant.analysis.motion.simulate import simulate
+from pliant.analysis.simulate import simulate
 from pliant.analysis.statics.equilibrium import equilibrium
 from pliant.engine.equations import Equations
 from pliant.engine.outputs import output_function, output_names

@@ -151,13 +151,14 @@ COMMON: dict[str, Callable[[Any], bool]] = {
     "status": lambda value: value in list(Status),
     "message": _is_text,
     "warnings": TEXTS,
+    "remarks": TEXTS,
     "timing": _is_timing,
     "inputs": NUMBERS,
     "coordinate_units": TEXTS,
     "parameters": NUMBERS,
     "versions": _json(dict, str),
 }
-NEEDED = ("model_text", "status", "message", "warnings", "timing")
+NEEDED = ("model_text", "status", "message", "timing")
 
 # -- types of files ---------------------------------------------------------------------------------------------------------
 
@@ -181,7 +182,7 @@ MOTION = Layout(
     },
     optional={ADDED: ("time",), **_contacts("time")},
     texts=("coordinate", "rate", "frame", "constraint", "input", "axis", "quaternion_part", NAMES, THINGS),
-    attributes={**COMMON, "method": _is_text, "input_units": TEXTS},
+    attributes={**COMMON, "method": _is_text, "input_units": TEXTS, "events": _json(dict, list)},
     needed=(*NEEDED, "method"),
     more=_check_motion,
 )
@@ -207,7 +208,7 @@ PATH = Layout(
         "parameter_unit": _is_text,
         "time": lambda value: isinstance(value, int | float),
     },
-    needed=(*NEEDED, "parameter", "parameter_unit", "coordinate_units", "time"),
+    needed=(*NEEDED, "warnings", "parameter", "parameter_unit", "coordinate_units", "time"),
     more=_check_path,
 )
 

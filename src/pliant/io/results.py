@@ -8,9 +8,10 @@ import warnings
 from typing import Any, TypeVar
 
 from pliant.analysis.base import analysis
+from pliant.analysis.motion.result import Result
 from pliant.analysis.numerics.labelled_arrays import LabelledArrays
 from pliant.analysis.numerics.netcdf_files import ResultFileError
-from pliant.analysis.numerics.result import Result, Timing
+from pliant.analysis.numerics.result import Timing
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.result import AnalysisResult
 from pliant.analysis.statics.path import Path as StaticPath

@@ -16,7 +16,8 @@ from pliant.show.marks import Scene
 from pliant.show.scene import SceneMaker
 
 if TYPE_CHECKING:
-    from pliant.analysis.numerics.result import LabelledResult, Result
+    from pliant.analysis.motion.result import Result
+    from pliant.analysis.numerics.result import LabelledResult
     from pliant.analysis.result import AnalysisResult, Poses
     from pliant.analysis.statics.equilibrium import Equilibrium
     from pliant.analysis.statics.path import Path

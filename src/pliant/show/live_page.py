@@ -32,7 +32,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from pliant.analysis.modes import SECONDS, ModesResult, modes
-from pliant.analysis.numerics.result import Result
+from pliant.analysis.motion.result import Result
 from pliant.analysis.numerics.state import AssemblyError, assemble
 from pliant.analysis.statics.equilibrium import Equilibrium, equilibrium
 from pliant.engine.equations import Equations, Values

@@ -22,7 +22,7 @@ from pliant.show.page import frame, page, table, text
 from pliant.show.player import player
 
 if TYPE_CHECKING:
-    from pliant.analysis.numerics.result import Result
+    from pliant.analysis.motion.result import Result
     from pliant.analysis.result import AnalysisResult
     from pliant.analysis.statics.equilibrium import Equilibrium
     from pliant.engine.equations import Equations
@@ -136,7 +136,7 @@ def result_html(run: Result) -> str:
         return [run_clip(eqs, run, most=MOST_FRAMES)] if len(run.time) else []
 
     first, *_ = repr(run).split("\n", 1)
-    return f"<p>{text(first)}</p>" + _remarks(run.warnings) + _view("the motion", clips)
+    return f"<p>{text(first)}</p>" + _remarks(run.remarks) + _view("the motion", clips)
 
 
 def _start(eqs: Equations) -> Clip:

@@ -13,7 +13,7 @@ from weakref import WeakSet
 
 import numpy as np
 
-from pliant.analysis.numerics.result import Result
+from pliant.analysis.motion.result import Result
 from pliant.analysis.numerics.state import assemble
 from pliant.analysis.statics.equilibrium import Equilibrium, state_at
 from pliant.engine.state import State, state_of

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from pliant.analysis.motion.simulate import simulate
+from pliant.analysis.simulate import simulate
 from pliant.engine.equations import Equations
 from pliant.robot.derive import derive
 from pliant.robot.reader import load_text

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from pliant.analysis.motion.simulate import simulate
+from pliant.analysis.simulate import simulate
 from pliant.analysis.statics.equilibrium import equilibrium
 from pliant.robot.derive import derive
 from pliant.robot.reader import load_text

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import scipy
 
-from pliant.analysis.motion.simulate import simulate
+from pliant.analysis.simulate import simulate
 from pliant.analysis.statics.equilibrium import equilibrium
 from pliant.identify.compare import compare
 from pliant.language.recording import read_recording

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from pliant.analysis.integrators import GeneralizedAlpha
-from pliant.analysis.motion.simulate import simulate
+from pliant.analysis.simulate import simulate
 from pliant.engine.equations import Equations
 from pliant.identify.recording import drive
 from pliant.language.recording import Recording, read_recording

@@ -48,7 +48,7 @@ def test_a_linear_beam_says_where_deflections_are_not_small(plane):
     (note,) = notes(linear, force=10 * stiffness)
     assert "useless" in note
     run = simulate(linear, 0.01, parameters={"force": 10 * stiffness}, start="equilibrium")
-    assert any("useless" in note for note in run.warnings)
+    assert any("useless" in note for note in run.remarks)
 
 
 KINDS = ("pcs", "finite_element", "cosserat", "pseudo_rigid", "polynomial", "pcc")
@@ -153,7 +153,7 @@ def test_a_rod_that_turns_by_more_than_half_a_revolution_between_stations_is_not
     assert found.frames["arm.tip"].position[2] < -0.4
     assert [note for note in found.warnings if "compressed" in note or "stretched" in note] == []
     run = simulate(eqs, 0.01, start=found.state)  # nor is it refused as a start
-    assert [note for note in run.warnings if "compressed" in note or "stretched" in note] == []
+    assert [note for note in run.remarks if "compressed" in note or "stretched" in note] == []
 
 
 @pytest.mark.parametrize("turns", [0.5, 0.97, 1.0, 1.6])

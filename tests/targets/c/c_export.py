@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pliant.analysis.motion.simulate import simulate
+from pliant.analysis.simulate import simulate
 from pliant.engine.equations import Equations
 from pliant.io.c_text import robot_identifier
 from pliant.io.export_c import METHODS

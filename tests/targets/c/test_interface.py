@@ -11,7 +11,7 @@ import pytest
 from c_export import FLIER, STEP, Export, exported, needs_gcc, numbers, reference
 
 from pliant.analysis.integrators import SemiImplicit
-from pliant.analysis.motion.simulate import simulate
+from pliant.analysis.simulate import simulate
 from pliant.robot import load_text
 from pliant.robot.derive import derive
 

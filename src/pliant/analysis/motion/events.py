@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, SupportsFloat
+from typing import Any, Literal, NamedTuple, SupportsFloat
 
 import numpy as np
 import scipy
 
 from pliant.analysis.integrators import make_run
 from pliant.analysis.motion.current_state import Now
+from pliant.analysis.motion.job import Job
 from pliant.engine.contacts import Contacts
 from pliant.engine.core import check_names
 from pliant.engine.time_loop import TimeLoop
@@ -20,15 +21,10 @@ from pliant.engine.workspace import EvaluationError, check
 from pliant.language.arguments import ArgumentError, choice
 from pliant.language.message_text import describe
 
-if TYPE_CHECKING:
-    from pliant.analysis.motion.job import Job
-
 __all__ = ["Event", "EventMonitor", "Now"]
 
 SHORTEST, TIMES = 1e-6, 3
 """An event that occurs this many times in succession within this fraction of the run accumulates: the run cannot proceed."""
-MOST_NOTES = 20
-"""Number of times of an event that are recorded individually."""
 INSIDE = (1e-4, 0.02, 0.15, 0.35, 0.5, 0.65, 0.85, 0.98, 0.9999)
 """Fractions of a step at which values are also computed: a value can pass through zero twice in a step. Those next to its ends
 show in which direction the value leaves and arrives, hence extrema close to the ends of long steps."""
@@ -123,7 +119,6 @@ class EventMonitor:
 
     def __init__(self, job: Job, events: list[Event], mid_step: Callable[[Now], None] | None) -> None:
         self.job, self.events, self.mid_step = job, events, mid_step
-        self.active = bool(events) or mid_step is not None
         self.happened: list[list[float]] = [[] for _ in events]
         self.memory: dict[str, Any] = {}
         self.before = 0.0, _StepState(np.zeros(0), np.zeros(0), Contacts())
@@ -135,8 +130,7 @@ class EventMonitor:
 
     def begin(self, run: Any) -> None:
         """Evaluate events at the start of the run."""
-        if self.active:
-            self._look(run)
+        self._look(run)
 
     def _look(self, run: Any) -> None:
         """Store the state at which the next step begins."""
@@ -169,14 +163,12 @@ class EventMonitor:
             )
         return float(found)
 
-    def notes(self) -> list[str]:
-        """Times of the events; for frequent events the first times, and their number."""
-        out = []
+    def times(self) -> dict[str, np.ndarray]:
+        """Times at which events have occurred [s], by name; events of one name together."""
+        found: dict[str, list[float]] = {}
         for event, times in zip(self.events, self.happened, strict=True):
-            out += [(t, f"{event.name} at t = {t:.9g} s") for t in times[:MOST_NOTES]]
-            if len(times) > MOST_NOTES:
-                out.append((times[-1], f"{event.name} {len(times)} times in total, last at t = {times[-1]:.9g} s"))
-        return [text for _, text in sorted(out, key=lambda item: item[0])]
+            found[event.name] = sorted([*found.get(event.name, []), *times])
+        return {name: np.array(times) for name, times in found.items()}
 
     # -- events --------------------------------------------------------------------------------------------------------
 

@@ -16,9 +16,9 @@ import scipy
 
 from pliant.analysis.integrators import Method
 from pliant.analysis.motion.derived_quantities import ActiveBinding, SavedStates
-from pliant.analysis.motion.result_builder import build_result
+from pliant.analysis.motion.result import Result, RunRecord, RunStart, result_of, timing_of
 from pliant.analysis.numerics.independent_coordinates import PartitionError, partition
-from pliant.analysis.numerics.result import INTERRUPTED, KEPT, Result, Timing
+from pliant.analysis.numerics.result import INTERRUPTED, KEPT
 from pliant.analysis.numerics.state import AssembledState
 from pliant.analysis.numerics.status import Status
 from pliant.engine.binding import Binding
@@ -141,15 +141,10 @@ def simulate_reduced(
         Contacts(times=saved_t, begins=np.zeros(len(saved_t) + 1, dtype=np.int32)),
     )
     motion = SavedStates(saved_t, q, v, a, multipliers.reshape(len(states), bound.m), work, nothing)
-    timing = Timing(
-        eqs.derive_seconds + bound.program.table_seconds, bound.program.compile_seconds, clock.perf_counter() - start,
-        run.steps, 0, run.reduction.evaluations,
-    )  # fmt: skip
+    timing = timing_of(eqs, bound, clock.perf_counter() - start, run.steps, 0, run.reduction.evaluations)
     names = ", ".join(eqs.rates[i] for i in chosen)
-    words = f"reduced to {names}, explicit Runge-Kutta of order 8"
-    return build_result(
-        eqs, (ActiveBinding(begin, bound),), motion, status, message, timing, words, lambda: made.messages
-    )
+    record = RunRecord(eqs, RunStart(begin, end, made), motion, (ActiveBinding(begin, bound),))
+    return result_of(record, status, message, timing, f"reduced to {names}, explicit Runge-Kutta of order 8")
 
 
 def _independent_rates(

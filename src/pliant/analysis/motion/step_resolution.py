@@ -18,7 +18,6 @@ import numpy as np
 from pliant.analysis.integrators import Method
 from pliant.analysis.linear.small_motion import FirstOrder, first_order
 from pliant.analysis.motion.derived_quantities import ActiveBinding, SavedStates
-from pliant.analysis.motion.remarks import ERASED, node_name
 from pliant.analysis.numerics.independent_coordinates import PartitionError
 from pliant.analysis.numerics.quadratic_eigenvalues import MasslessMotion, eigenpairs, real_modes
 from pliant.engine.binding import Binding
@@ -35,6 +34,8 @@ RESOLVED = 0.5
 """Product of the fastest rate and the step up to which adaptive steps represent every motion."""
 GROWN = 20.0
 """Logarithm of the growth after which any deviation is visible."""
+ERASED = 0.2
+"""Speed of vibrations lost in the steps, relative to the largest speed of the same frame, that is accepted without a remark."""
 WRONG = 0.5
 """Error of a vibration at the end of a run, relative to the vibration, that has a remark."""
 
@@ -124,7 +125,7 @@ class StepResolution:
             return None
         return ExaminedState(bound, t, q, v, a, step, order, sizes, K, C, M)
 
-    def growth_remarks(self) -> list[str]:
+    def growth(self) -> str | None:
         """A remark on growing motions that the steps have damped."""
         worst: _Growth | None = None
         last: _Growth | None = None
@@ -136,17 +137,17 @@ class StepResolution:
             last = now
             if now is not None and (worst is None or now.grown > worst.grown):
                 worst = now
-        return [worst.remark(self.model)] if worst is not None and worst.grown > GROWN else []
+        return worst.remark(self.model) if worst is not None and worst.grown > GROWN else None
 
-    def vibration_remarks(self, largest: np.ndarray) -> list[str]:
+    def distortion(self, largest: np.ndarray) -> str | None:
         """A remark on the vibration that a fixed step distorts most; largest: speed and spin of every node in the run (n x 2)."""
         if not self.method.fixed:
-            return []
+            return None
         end, worst = float(self._motion.time[-1]), None
         for state in self.states:
             for found in () if state is None else _distorted(state, self.method, end, largest):
                 worst = found if worst is None or found.share > worst.share else worst
-        return [] if worst is None else [worst.remark(self.model)]
+        return None if worst is None else worst.remark(self.model)
 
 
 @dataclass(frozen=True)
@@ -260,3 +261,16 @@ def _distorted(state: ExaminedState, method: Method, end: float, largest: np.nda
                 state, value, phase, amplitude, node, float(shares[node, kind]), float(largest[node, kind]),
                 ("m/s", "rad/s")[kind],
             )  # fmt: skip
+
+
+def node_name(model: Model, node: int) -> str:
+    """The name of a frame on a node, or of a coordinate that moves it."""
+    for name, frame in model.frames.items():
+        if frame.node == node:
+            return name
+    for element in model.system.elements:
+        if node in element.nodes:
+            for c in model.coordinates:
+                if element.v_at <= c.v_at < element.v_at + element.v_size:
+                    return c.name
+    return f"node {node}"

@@ -14,9 +14,8 @@ import numpy as np
 
 from pliant.analysis.integrators import Method
 from pliant.analysis.motion.method_choice import MethodChoice, MethodMonitor, choose_method
-from pliant.analysis.motion.simulate import Request
-from pliant.analysis.motion.stop_times import NONE, stop_times
-from pliant.analysis.motion.watched_times import watched_times
+from pliant.analysis.motion.run import Request, acting_controllers
+from pliant.analysis.motion.step_times import NONE, stop_times, watched_times
 from pliant.analysis.numerics.state import AssembledState, assemble, refuse_extremes
 from pliant.engine.binding import Binding
 from pliant.engine.contact_sums import contact_questions
@@ -71,7 +70,8 @@ class UninterruptedRuns:
     def _is_possible(self, eqs: Equations) -> bool:
         """Whether uninterrupted runs are possible: nothing interrupts them, and all kept quantities follow from the samples."""
         request, model, outputs = self.request, self.model, output_names(self.model)
-        acts = request.events or request.mid_step or request.progress or request.out or request.acting(eqs, None)
+        acts = request.events or request.mid_step or request.progress or request.out
+        acts = acts or acting_controllers(request.controllers, eqs, None)
         if acts or request.formulation != "multipliers" or model.followed or model.system.contacts.laws:
             return False
         if any(name.startswith("output.") for name in self.kept) and (
@@ -129,7 +129,7 @@ class UninterruptedRuns:
             made = assemble(eqs, bound, request.begin, state.q, state.v, state.given)
         else:
             refuse_extremes(eqs, state.q, state.v)
-            made = AssembledState(bound, state.q, state.v, ())
+            made = AssembledState(bound, state.q, state.v)
         if request.method is not None:
             choice = MethodChoice(request.method, "")
         else:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.analysis.modes import LARGEST_MOVE, ModesResult
-from pliant.analysis.numerics.result import Result
+from pliant.analysis.motion.result import Result
 from pliant.show.plot.style import COLOURS, DASHES, SIZE, axes, key, label, prefixed, styled
 from pliant.show.scene import make_scene
 from pliant.show.sketch import pose_of
