@@ -114,6 +114,8 @@ class Simulate(Analysis):
     remarks = MOTION_REMARKS
     first: ClassVar[tuple[str, ...]] = ("until",)
     state: ClassVar[str] = "start"
+    first: ClassVar[tuple[str, ...]] = ("until",)
+    kept: ClassVar[tuple[str, ...]] = ("q", "v", "outputs")
     flags: ClassVar[Mapping[str, str]] = {"controllers": "--no-control"}
 
     until: Seconds = 1.0
