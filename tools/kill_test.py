@@ -93,7 +93,7 @@ class SimulateJob(Job):
     def work(self) -> None:
         from pliant.analysis.motion import run as module
 
-        module.LEAST_SAVE_COST = 0.0
+        module.PACE = module.Pace(least_save_cost=0.0)
         pliant.simulate(self.eqs, UNTIL, method=pliant.ExplicitRungeKutta(step=1e-3), save_every=0.1, out=self.out)
 
     def check(self) -> None:

@@ -54,8 +54,10 @@ AnyNumber: TypeAlias = Annotated[float, Quantity(None)]
 CoordinateNames: TypeAlias = Annotated[tuple[CoordinateName, ...], OneOrList()]
 SignalNames: TypeAlias = Annotated[tuple[str, ...], OneOrList()]
 """Names of inputs or outputs, of their components (`tip.x`) or instances (`pull[2]`)."""
-NUMBERS = frozenset((float, bool, type(None)))
-"""Types of values that are as an analysis needs them."""
+WRITTEN = (str, int, tuple, Mapping, Part)
+"""Types of options that may hold texts with a unit, expressions or integers."""
+PYTHON_ONLY = frozenset(("inputs", "parameters", "timeout", "out", "on_failure"))
+"""Options of all analyses that hold none."""
 Count: TypeAlias = Annotated[int, Field(ge=1, strict=True)]
 
 
@@ -145,7 +147,8 @@ class Analysis(Part):
 
     def in_si(self, eqs: Equations) -> Self:
         """The same with numbers in SI units in place of texts with units and expressions of parameters."""
-        if all(type(self.__dict__[name]) in NUMBERS for name in self.model_fields_set & self._data()):
+        given = (self.__dict__[name] for name in self.model_fields_set if name not in PYTHON_ONLY)
+        if not any(isinstance(x, WRITTEN) and type(x) is not bool for x in given):
             return self
         own = eqs.model.environment
 

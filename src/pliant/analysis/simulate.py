@@ -114,7 +114,6 @@ class Simulate(Analysis):
     remarks = MOTION_REMARKS
     first: ClassVar[tuple[str, ...]] = ("until",)
     state: ClassVar[str] = "start"
-    first: ClassVar[tuple[str, ...]] = ("until",)
     kept: ClassVar[tuple[str, ...]] = ("q", "v", "outputs")
     flags: ClassVar[Mapping[str, str]] = {"controllers": "--no-control"}
 
@@ -137,7 +136,9 @@ class Simulate(Analysis):
     """Error per step that is accepted in any case [m and rad]; otherwise a hundred-thousandth of `rtol` of the robot's size."""
     save_every: Seconds | None = None
     """Time between saved states [s]; default: 200 intervals."""
-    save_at: Annotated[tuple[Seconds, ...] | None, OneOrList(), OrObject(tuple, list)] = None
+    save_at: Annotated[Annotated[tuple[Seconds, ...], OneOrList()] | None, OrObject(tuple, list, int, float, str)] = (
+        None
+    )
     """Times at which states are saved [s]; steps end exactly there."""
     save_between: StrictBool = False
     """Interpolate the states at `save_at` within steps, instead of ending steps there."""

@@ -164,7 +164,11 @@ def print_result(result: Result, out: str | None, printed: Sequence[str] = ()) -
     many = f"{len(left)} coordinates" if len(left) > FEW_NAMES else ""
     hidden += [] if many else left
     printer.print(table)
-    new = [note for note in result.remarks if note not in printed]
+    new = []
+    for remark in map(str, result.remarks):
+        for text in printed:
+            remark = remark.replace(text, "").strip("; ")
+        new.append(remark)
     for note in filter(None, (*new, hidden_words(hidden, f"{out or '--json or --out'} has them all", many))):
         say(note)
     say_saved(result, out)

@@ -7,7 +7,7 @@ import pytest
 
 import pliant
 from pliant.analysis.integrators import GeneralizedAlpha, Rosenbrock
-from pliant.analysis.motion.method_choice import CROWD_TOLERANCE, choose_method
+from pliant.analysis.motion.method_choice import CHOICE, choose_method
 
 OSCILLATOR = """
 pliant: 1
@@ -182,7 +182,7 @@ def pile(count: int, law: str = "friction: 0.4") -> pliant.Equations:
 def test_impacts_of_a_pile_are_followed_only_where_they_matter():
     crowd = pile(64)
     state = crowd.initial_state()
-    assert choice(crowd, 1.0).method == GeneralizedAlpha(rtol=CROWD_TOLERANCE)
+    assert choice(crowd, 1.0).method == GeneralizedAlpha(rtol=CHOICE.crowd_tolerance)
     assert isinstance(choose_method(crowd.binding, 0.0, 1.0, state.q, state.v, rtol=1e-3).method, Rosenbrock)
     assert isinstance(choice(pile(20), 1.0).method, Rosenbrock)
     assert isinstance(choice(pile(64, "restitution: 0.5"), 1.0).method, Rosenbrock)

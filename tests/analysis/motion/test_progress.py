@@ -9,7 +9,7 @@ import pytest
 from pliant import ArgumentError, derive, load_text, simulate
 from pliant.analysis.integrators import ExplicitRungeKutta, chosen_method
 from pliant.analysis.motion import run as runs
-from pliant.analysis.motion.run import ProgressMonitor
+from pliant.analysis.motion.run import PACE, ProgressMonitor
 from pliant.cli import run as command
 from pliant.cli.progress import ProgressLine, duration_text
 
@@ -28,7 +28,7 @@ def test_a_run_of_too_many_steps_is_given_up_with_what_was_computed():
     for word in ("too small to continue", "'slide' moves fastest", "max_steps", "results so far are kept"):
         assert word in run.message
     assert 0 < run.time[-1] < 1
-    assert runs.STEPS_JUDGED <= run.timing.steps + run.timing.rejected < 20 * runs.STEPS_JUDGED
+    assert PACE.judged <= run.timing.steps + run.timing.rejected < 20 * PACE.judged
 
 
 def test_a_run_within_the_limit_goes_on_and_fixed_steps_have_none():
@@ -49,11 +49,11 @@ class Fake:
 def test_a_short_hard_stretch_is_no_reason_to_give_up():
     going = Fake()
     judged = ProgressMonitor(going, end=1.0, most_steps=1e8)
-    going.steps, going.t = runs.STEPS_JUDGED - 1, 1e-9
+    going.steps, going.t = PACE.judged - 1, 1e-9
     assert judged.check() == ""
-    going.steps, going.t = 2 * runs.STEPS_JUDGED, 0.5
+    going.steps, going.t = 2 * PACE.judged, 0.5
     assert judged.check() == ""
-    going.rejected, going.t = runs.STEPS_JUDGED, 0.5
+    going.rejected, going.t = PACE.judged, 0.5
     assert "the end cannot be reached" in judged.check()
 
 

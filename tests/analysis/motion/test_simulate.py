@@ -350,7 +350,7 @@ def test_saving_outside_the_run_is_refused(four_bar):
 def test_saving_on_the_way_keeps_what_a_mid_step_function_has_set(tmp_path, monkeypatch):
     from pliant.analysis.motion import run as module
 
-    monkeypatch.setattr(module, "LEAST_SAVE_COST", 0.0)
+    monkeypatch.setattr(module, "PACE", module.Pace(least_save_cost=0.0))
     eqs = derive(load_text(OSCILLATOR))
 
     def once(now):

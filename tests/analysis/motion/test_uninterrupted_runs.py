@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.analysis.motion.uninterrupted_runs import ENDED, TRIED, UninterruptedRuns
+from pliant.analysis.motion.uninterrupted_runs import ONE_CALL, UninterruptedRuns
 from pliant.analysis.simulate import Simulate
 
 KEPT = ("q", "v", "a", "multiplier")
@@ -53,9 +53,9 @@ def test_a_run_whose_method_is_looked_at_again_is_left_to_others():
     assert pliant.simulate(pliant.derive("stiff_flop"), 0.5, rtol=1e-6).timing.steps > 100
     assert found.t is None
     assert (quick.tried, quick.ended) == (1, 0)
-    quick.tried = TRIED
+    quick.tried = ONE_CALL.tried
     assert not quick.worthwhile
-    quick.ended = int(ENDED * TRIED)
+    quick.ended = int(ONE_CALL.ended * ONE_CALL.tried)
     assert quick.worthwhile
 
 

@@ -263,7 +263,7 @@ def softness(ratio):
 
 
 def coarse(found):
-    return [note for note in found.warnings if "the result is coarse" in note]
+    return [note for note in getattr(found, "remarks", None) or found.warnings if "the result is coarse" in note]
 
 
 @pytest.mark.parametrize("model", [*(f"{{kind: {kind}}}" for kind in (*KINDS[1:5], "gvs"))])

@@ -23,15 +23,28 @@ from pliant.language.message_text import describe
 
 __all__ = ["Event", "EventMonitor", "Now"]
 
-SHORTEST, TIMES = 1e-6, 3
-"""An event that occurs this many times in succession within this fraction of the run accumulates: the run cannot proceed."""
-INSIDE = (1e-4, 0.02, 0.15, 0.35, 0.5, 0.65, 0.85, 0.98, 0.9999)
-"""Fractions of a step at which values are also computed: a value can pass through zero twice in a step. Those next to its ends
-show in which direction the value leaves and arrives, hence extrema close to the ends of long steps."""
-DEEPER = 4.0
-"""An extremum is searched for if this many times the depth of the parabola through three values reaches zero."""
-FINEST = 20
-"""Number of subdivisions of a step in which a function that is zero at its start is searched for a crossing."""
+
+@dataclass(frozen=True)
+class Thresholds:
+    """Numbers of the location of events."""
+
+    shortest: float = 1e-6
+    """Fraction of the run below which the interval between two events is short: flights of an accumulating bounce become shorter
+    without end."""
+    times: int = 3
+    """An event that recurs this many times in succession after short intervals accumulates: the run cannot proceed."""
+    inside: tuple[float, ...] = (1e-4, 0.02, 0.15, 0.35, 0.5, 0.65, 0.85, 0.98, 0.9999)
+    """Fractions of a step at which values are also computed: a value can pass through zero twice in a step. Those next to its ends
+    show in which direction the value leaves and arrives, hence extrema close to the ends of long steps."""
+    deeper: float = 4.0
+    """An extremum is searched for if this many times the depth of the parabola through three values reaches zero: parabolas are
+    crude in long steps."""
+    finest: int = 20
+    """Number of subdivisions of a step, each by four, in which a function that is zero at its start is searched for a crossing:
+    down to round-off."""
+
+
+LOCATION = Thresholds()
 
 
 @dataclass(frozen=True)
@@ -207,7 +220,7 @@ class EventMonitor:
     def _inside(self, run: Any) -> dict[float, _StepState]:
         """States within the last step, by time: those of the method's interpolation."""
         t0, span = self.before[0], run.t - self.before[0]
-        times = np.array([t0 + x * span for x in INSIDE])
+        times = np.array([t0 + x * span for x in LOCATION.inside])
         if not np.all(np.diff([t0, *times, run.t]) > 1e-14 * abs(run.t)):
             return {}
         trial = self._repeat(run.t, times)
@@ -251,7 +264,7 @@ class EventMonitor:
         t, new = node
         if not (event.passed(1.0, new) or event.passed(-1.0, new)):
             return None
-        for k in range(1, FINEST + 1):
+        for k in range(1, LOCATION.finest + 1):
             begin = self.before[0] + (t - self.before[0]) * 0.25**k
             there = self._value_at(event, begin, states)
             if abs(there) > rest and event.passed(there, new):
@@ -268,7 +281,7 @@ class EventMonitor:
             same = sign != 0 and sign * a[1] > 0 and sign * c[1] > 0
             if not same or not (sign * b[1] <= sign * a[1] and sign * b[1] <= sign * c[1]):
                 continue
-            if sign * b[1] - DEEPER * _depth(a, b, c) > 0:
+            if sign * b[1] - LOCATION.deeper * _depth(a, b, c) > 0:
                 continue
             extremum = self._extremum(event, sign, a[0], c[0], states)
             if sign * extremum[1] <= 0:
@@ -346,10 +359,10 @@ class EventMonitor:
 
     def _refuse_accumulation(self, hit: _Hit) -> None:
         i, job = hit.index, self.job
-        short = hit.t - self.last[i] < SHORTEST * (job.end - job.begin)
+        short = hit.t - self.last[i] < LOCATION.shortest * (job.end - job.begin)
         self.quick[i] = self.quick[i] + 1 if short else 0
         self.last[i] = hit.t
-        if self.quick[i] >= TIMES:
+        if self.quick[i] >= LOCATION.times:
             raise EvaluationError(
                 f"'{self.events[i].name}' recurs at ever shorter intervals, and no step gets past it. Let its"
                 " function end the repetition (for example by a parameter that fixes the part), let it stop the run, or"

@@ -13,7 +13,7 @@ import numpy as np
 
 from pliant.analysis.integrators import Method
 from pliant.analysis.motion.result import Result, RunRecord
-from pliant.analysis.motion.step_resolution import ERASED, StepResolution, node_name
+from pliant.analysis.motion.step_resolution import RESOLUTION, StepResolution, node_name
 from pliant.analysis.numerics.loop_closure import SILENT_BELOW
 from pliant.analysis.remark import remark
 from pliant.analysis.remarks.contact_remarks import depth_remarks
@@ -284,7 +284,7 @@ def changes_missed_by_fixed_steps(eqs: Equations, result: Result) -> str | None:
 
 
 @remark(
-    f"a growing motion is damped, or a vibration that is {ERASED:.0%} of the motion of a frame is lost or distorted",
+    f"a growing motion is damped, or a vibration that is {RESOLUTION.erased:.0%} of the motion of a frame is lost or distorted",
     "smaller errors are not visible in a plot of the motion",
 )
 def motions_misrepresented_by_steps(eqs: Equations, result: Result) -> str | None:
@@ -315,7 +315,7 @@ def lost_vibration(model: Model, found: np.ndarray, rtol: float, finer: str) -> 
         largest > 0, largest, np.inf
     )
     worst = np.minimum(shares, 1.0).max(axis=1, initial=0.0)
-    nodes = [int(g) for g in np.argsort(-worst, kind="stable") if worst[g] > ERASED]
+    nodes = [int(g) for g in np.argsort(-worst, kind="stable") if worst[g] > RESOLUTION.erased]
     if not nodes:
         return None
     first = nodes[0]

@@ -195,7 +195,7 @@ class _Attempt:
         file = None if self.request.out is None else _PartialFile(self, self.request.out)
         thoughts = MethodMonitor(job.choice, job.end)
         thoughts.over |= watcher is not None  # effects of callers' functions cannot be undone
-        first = QUICK_STEPS // max(1, job.bound.nv)
+        first = PACE.quick_steps // max(1, job.bound.nv)
         monitor = ProgressMonitor(loop, job.end, job.method.most_steps, one_by_one=watcher is not None, first=first)
         while self.status in GOING and not (
             self.status == RuntimeStatus.OK and loop.t >= job.end * (1 - 1e-15) - 1e-300 and loop.steps
@@ -247,17 +247,26 @@ class _Attempt:
 
 # -- progress ----------------------------------------------------------------------------------------------------------
 
-QUICK_STEPS = 400
-"""Steps of a robot with one rate that take a few milliseconds at most: the number of steps before the clock is first checked."""
-SHORT_CHUNK, LONG_CHUNK = 0.05, 0.2
-"""Real time between two checks [s]: a check takes microseconds, and the reaction to Ctrl-C should take less than a tenth of a
-second."""
-MOST_AT_ONCE = 1 << 20
-"""Largest number of steps between two checks."""
-STEPS_JUDGED = 20_000
-"""Steps over which the pace of a run is measured, so that short difficult intervals (an impact, a switch) have no effect."""
-LEAST_SAVE_COST = 0.5
-"""A file is written again after ten times the duration of writing it, which is taken as at least this [s]."""
+
+@dataclass(frozen=True)
+class Pace:
+    """Numbers of the checks between steps."""
+
+    quick_steps: int = 400
+    """Steps of a robot with one rate that take a few milliseconds at most: the steps before the clock is first checked."""
+    short: float = 0.05
+    """Real time between two checks below which more steps are taken [s]: a check takes microseconds."""
+    long: float = 0.2
+    """Real time between two checks above which fewer steps are taken [s]: Ctrl-C should take less than that."""
+    most_at_once: int = 1 << 20
+    """Largest number of steps between two checks."""
+    judged: int = 20_000
+    """Steps over which the pace of a run is measured, so that short difficult intervals (an impact, a switch) have no effect."""
+    least_save_cost: float = 0.5
+    """A file is written again after ten times the duration of writing it, which is taken as at least this [s]."""
+
+
+PACE = Pace()
 
 
 class RunProgress(Protocol):
@@ -292,13 +301,13 @@ class ProgressMonitor:
     def check(self) -> str:
         """Called after them: adapts `chunk`, and returns the reason to abandon the run, or an empty string."""
         elapsed = time.perf_counter() - self._begun
-        if not self.one_by_one and elapsed < SHORT_CHUNK:
-            self.chunk = min(2 * self.chunk, MOST_AT_ONCE)
-        elif elapsed > LONG_CHUNK:
+        if not self.one_by_one and elapsed < PACE.short:
+            self.chunk = min(2 * self.chunk, PACE.most_at_once)
+        elif elapsed > PACE.long:
             self.chunk = max(1, self.chunk // 2)
         tried, t = self.run.steps + self.run.rejected, float(self.run.t)
         steps, way = tried - self._mark[0], t - self._mark[1]
-        if steps < STEPS_JUDGED:
+        if steps < PACE.judged:
             return ""
         self._mark = (tried, t)
         if self.end <= t or steps * (self.end - t) <= self.most_steps * way:
@@ -320,7 +329,7 @@ class _PartialFile:
     def __init__(self, attempt: _Attempt, path: str | PathLike[str]) -> None:
         self.attempt, self.path = attempt, path
         load_writer()
-        self.cost, self.last = LEAST_SAVE_COST, time.perf_counter()
+        self.cost, self.last = PACE.least_save_cost, time.perf_counter()
 
     def save_if_due(self) -> None:
         """Save if that has not been done for some time."""
@@ -330,7 +339,7 @@ class _PartialFile:
         message = f"{STILL_RUNNING} at t = {self.attempt.loop.t:.6g} s; {KEPT}"
         self.attempt.result(Status.STOPPED, message, start - self.last).keep(self.path)
         self.last = time.perf_counter()
-        self.cost = max(LEAST_SAVE_COST, self.last - start)
+        self.cost = max(PACE.least_save_cost, self.last - start)
 
 
 # -- why a run ends ----------------------------------------------------------------------------------------------------
@@ -350,12 +359,19 @@ def _verdict(job: Job, run: TimeLoop, status: int, stopped: str, failed: str) ->
     return Status.FAILED, failure_reason(job.eqs, job.bound, job.method, run, status, (job.begin, job.started[0]))
 
 
-DEPENDENT = 1e-3
-"""The constraints are at a dead point if their smallest singular value is below this fraction of its initial value."""
-MOST_ROWS = 2000
-"""Number of constraints whose singular values can be computed in a second."""
-INVOLVED = 0.2
-"""Fraction of the largest weight above which a constraint is named."""
+@dataclass(frozen=True)
+class DeadPoint:
+    """Numbers that decide whether a mechanism is at a dead point."""
+
+    dependent: float = 1e-3
+    """Smallest singular value of the constraints, relative to its initial value: steps become too small at about this distance."""
+    most_rows: int = 2000
+    """Number of constraints whose singular values can be computed in a second."""
+    involved: float = 0.2
+    """Fraction of the largest weight above which a constraint is named."""
+
+
+DEAD_POINT = DeadPoint()
 
 
 def failure_reason(
@@ -406,13 +422,13 @@ def dependent_constraints(
     """Names of constraints, including prescribed motions, that have become dependent since the start, or have no effect any more;
     empty if all are as independent as at the start."""
     rows = np.flatnonzero(bound.active_rows)
-    if not 0 < len(rows) <= MOST_ROWS or not np.all(np.isfinite(now[1])):
+    if not 0 < len(rows) <= DEAD_POINT.most_rows or not np.all(np.isfinite(now[1])):
         return []
     (_, before), (weights, after) = (_scaled(bound, rows, *state) for state in (start, now))
-    if not after[-1] < DEPENDENT * before[-1]:
+    if not after[-1] < DEAD_POINT.dependent * before[-1]:
         return []
     share = np.abs(weights[:, -1])
-    names = [eqs.constraint_names[i] for i in rows[share > INVOLVED * share.max()]]
+    names = [eqs.constraint_names[i] for i in rows[share > DEAD_POINT.involved * share.max()]]
     return [f"'{name}'" for name in names]
 
 
