@@ -15,8 +15,8 @@ from oracle import Oracle
 from pliant.engine.binding import Binding
 from pliant.engine.model.inputs import InputPlan
 from pliant.engine.model.system import System, SystemBuilder
-from pliant.engine.model.time_series import TimeSeries
 from pliant.engine.program import Program
+from pliant.language.time_series import TimeSeries
 from pliant.parts.constraint.frames import frame_constraint
 from pliant.parts.external_load.wrench import WRENCH
 from pliant.parts.geometry import so3

@@ -17,9 +17,9 @@ from pliant.analysis.motion.step_times import NONE, on_stops, stop_times, watche
 from pliant.engine.binding import Binding
 from pliant.engine.equations import Equations, Values
 from pliant.engine.input_values import expanded_inputs, inputs_over_time
-from pliant.engine.model.time_series import TimeSeries
 from pliant.engine.time_loop import INSTANT, TimeLoop
 from pliant.language.arguments import is_number
+from pliant.language.time_series import TimeSeries
 
 Prepare: TypeAlias = Callable[["Job", TimeLoop], None]
 """Called with a run after its start and samples are set; again if it restarts with another method."""

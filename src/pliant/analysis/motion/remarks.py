@@ -338,21 +338,22 @@ def energy_balance(eqs: Equations, result: Result) -> str | None:
     record = record_of(result)
     if record.steps is None or len(record.history) > 1:
         return None
-    text = open_balance(record.derived.energies, cure(record.steps.method), record.added)
+    text = open_balance(record.derived.energies, cure(record.steps.method), record.added, record.steps.energy_exchanged)
     return None if text is None or is_still(record.history[0].bound, record.motion.q) else text
 
 
-def open_balance(energies: np.ndarray, finer: str, added: np.ndarray | float = 0.0) -> str | None:
+def open_balance(energies: np.ndarray, finer: str, added: np.ndarray | float, exchanged: float) -> str | None:
     """A remark if the energy balance of a run is not satisfied.
 
     energies: kinetic, potential, dissipated and supplied [J], one row per state; finer: suggested change; added: energy added by
-    setting the state [J], one per state.
+    setting the state [J], one per state; exchanged: the most that the steps have exchanged [J], as the saved times may be those at
+    which a vibration passes through rest.
     """
     if len(energies) < 2 or not np.all(np.isfinite(energies)):
         return None
     kinetic, potential, dissipated, supplied = energies.T
     balance = kinetic + potential + dissipated - supplied - added
-    scale = max(float(np.max(kinetic)), *(float(np.ptp(x)) for x in (potential, dissipated, supplied)))
+    scale = max(exchanged, float(np.max(kinetic)), *(float(np.ptp(x)) for x in (potential, dissipated, supplied)))
     changes = balance - balance[0]
     # at the end if that is sufficient: within long steps the energy includes interpolation errors
     change = float(changes[-1] if abs(changes[-1]) > THRESHOLDS.lost * scale else changes[np.argmax(np.abs(changes))])

@@ -44,10 +44,10 @@ from pliant.engine.state import State
 from pliant.engine.time_loop import INSTANT
 from pliant.language.arguments import ArgumentError, file_name, number
 from pliant.language.deadline import STOPPED_BY_TIME
-from pliant.language.display import shown
 from pliant.language.message_text import describe, suggestion, unit_text
 from pliant.language.named_values import outputs_named, stacked
 from pliant.language.names import instances_of, with_repeated
+from pliant.language.provided import called
 from pliant.language.recording import Recording
 from pliant.language.table_files import FORMATS
 
@@ -157,6 +157,7 @@ class StepRecord:
     deepest_contacts: np.ndarray
     missed_signal: tuple[float, float, int]
     brief_impacts: int
+    energy_exchanged: float
 
 
 @dataclass(frozen=True)
@@ -524,12 +525,12 @@ class Result(AnalysisResult):
         }
 
     def _repr_html_(self) -> str:
-        return str(shown("Result.html", self))
+        return str(called("Result.html", self))
 
     def plot(self, names: str | Sequence[str] | None = None, **options: Any) -> Any:
         """Draw outputs, frames or coordinates over time, the first output by default; returns the axes. Options and other plots:
         `pliant.plot.trajectory`."""
-        return shown("Result.plot", self, names, **options)
+        return called("Result.plot", self, names, **options)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all data as netCDF (.nc), or `recording()` as a table (.csv, .parquet, .mat); the file is complete or not

@@ -232,7 +232,7 @@ class _Attempt:
         job, loop, watcher = self.job, self.loop, self.watcher
         steps = StepRecord(
             job.method, job.start, loop.sample_step, loop.lost_vibrations, loop.deepest_contacts, loop.missed_signal,
-            loop.brief_impacts,
+            loop.brief_impacts, loop.energy_exchanged,
         )  # fmt: skip
         events = {} if watcher is None else watcher.times()
         said = () if self.control is None else self.control.notes()

@@ -12,9 +12,9 @@ from pliant.engine.model.inputs import EXPRESSION, SERIES
 from pliant.engine.model.model import Model
 from pliant.engine.model.round_off import instructions
 from pliant.engine.model.switching import ROUND_OFF
-from pliant.engine.model.time_series import TimeSeries
 from pliant.engine.time_loop import INSTANT
 from pliant.language.arrays import distinct
+from pliant.language.time_series import TimeSeries
 
 NONE = np.zeros(0)
 
