@@ -24,7 +24,7 @@ from pliant.analysis.numerics.result import INTERRUPTED
 from pliant.analysis.numerics.versions import versions
 from pliant.analysis.simulate import Simulate
 from pliant.language.arguments import ArgumentError, choice, file_name, known_keywords, mapping, name_tuple, whole
-from pliant.language.deadline import time_is_up
+from pliant.language.limits import time_is_up
 from pliant.language.message_text import suggestion
 from pliant.language.public_names import analyses
 from pliant.language.time_series import TimeSeries

@@ -176,7 +176,7 @@ joints: {slide: {type: prismatic, axis: x, child: mass, displacement: {input: =p
     shaken = pliant.simulate(eqs, until, inputs={"push": f"sin(2*pi*{frequency}*t) N"}, save_every=until / 20)
     most = 2 / (2 * np.pi * frequency) ** 2
     assert shaken.energy["kinetic"].values.max() < 1e-6 * most
-    assert shaken.warnings == ()
+    assert shaken.remarks == ()
 
 
 def pile(count: int, law: str = "friction: 0.4") -> pliant.Equations:

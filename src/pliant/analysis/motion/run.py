@@ -35,7 +35,7 @@ from pliant.engine.state import State
 from pliant.engine.time_loop import TimeLoop
 from pliant.engine.workspace import EvaluationError
 from pliant.language.arguments import ArgumentError
-from pliant.language.deadline import time_is_up
+from pliant.language.limits import time_is_up
 
 GOING = (RuntimeStatus.OK, RuntimeStatus.MAX_STEPS)
 """Statuses of a run that has not failed: at its end, or paused."""

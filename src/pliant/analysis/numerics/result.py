@@ -14,7 +14,7 @@ from pliant.analysis.numerics.labelled_arrays import LabelledArrays, Variable
 from pliant.analysis.numerics.netcdf_files import partial_path, save_dataset
 from pliant.analysis.numerics.status import Status
 from pliant.language.arguments import ArgumentError, file_name
-from pliant.language.deadline import STOPPED_BY_TIME
+from pliant.language.limits import STOPPED_BY_TIME
 from pliant.language.message_text import suggestion
 
 if TYPE_CHECKING:
