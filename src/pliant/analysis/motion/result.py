@@ -585,8 +585,8 @@ def result_of(run: RunRecord, status: Status, message: str, timing: Timing, meth
         if run.jumps:
             about = {"long_name": "energy added by setting the state", "units": "J"}
             variables[ADDED] = (("time",), lambda: run.added, about)
-        about = partial(_attributes, eqs, status, message, method, timing, run.events)
-        return Parts(variables, lambda: _labels(eqs, motion, profiles) | names, about)
+        stated = partial(_attributes, eqs, status, message, method, timing, run.events)
+        return Parts(variables, lambda: _labels(eqs, motion, profiles) | names, stated)
 
     saved = {"time": motion.time, "q": motion.q, "v": motion.v, "a": motion.a, "multiplier": motion.multipliers}
     return Result(status, message, LabelledArrays(saved, parts), timing, method, eqs, run)
