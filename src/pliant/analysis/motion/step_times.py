@@ -7,11 +7,10 @@ import numpy as np
 
 from pliant.engine.binding import Binding
 from pliant.engine.equations import Equations
-from pliant.engine.model.enclosures import Enclosure, enclosures, point, smooth_cells
+from pliant.engine.model.enclosures import SEARCH, Enclosure, enclosures, point, smooth_cells
 from pliant.engine.model.inputs import EXPRESSION, SERIES
 from pliant.engine.model.model import Model
-from pliant.engine.model.round_off import instructions
-from pliant.engine.model.switching import ROUND_OFF
+from pliant.engine.operations import read
 from pliant.engine.time_loop import INSTANT
 from pliant.language.arrays import distinct
 from pliant.language.time_series import TimeSeries
@@ -27,7 +26,7 @@ def stop_times(
     if not (len(jumps) or len(pauses) or len(wanted)):
         return np.array([end])
     # the initial state is read after jumps at the start
-    inside = jumps[(jumps > begin + ROUND_OFF * max(abs(begin), abs(end))) & (jumps < end)]
+    inside = jumps[(jumps > begin + SEARCH.round_off * max(abs(begin), abs(end))) & (jumps < end)]
     stops = distinct(np.concatenate([inside, pauses, wanted, [end]]))
     return np.asarray(stops[stops > begin])
 
@@ -50,7 +49,7 @@ def on_stops(times: np.ndarray, stops: np.ndarray) -> np.ndarray:
 
 TAME = frozenset(
     getattr(ca, f"OP_{name}")
-    for name in "INPUT OUTPUT CONST PARAMETER ASSIGN ADD SUB MUL NEG TWICE SQ SIN COS FABS SIGN FMIN FMAX FLOOR CEIL "
+    for name in "INPUT CONST ADD SUB MUL NEG TWICE SQ SIN COS FABS SIGN FMIN FMAX FLOOR CEIL "
     "LT LE EQ NE NOT AND OR IF_ELSE_ZERO".split()
 )
 """Operations of which expressions without short pulses consist: jumps and kinks are located separately."""
@@ -84,7 +83,7 @@ def _may_pulse(model: Model) -> tuple[bool, bool]:
     """Whether signals as functions of t and of inputs, and inputs as expressions of t, may have short pulses."""
 
     def is_wild(function: ca.Function) -> bool:
-        return any(operation not in TAME for operation, *_ in instructions(function))
+        return any(operation not in TAME for operation in read(function).ops)
 
     def made() -> tuple[bool, bool]:
         t, p = ca.SX.sym("t"), ca.SX.sym("p", model.plan.parameter_count)
