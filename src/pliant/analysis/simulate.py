@@ -224,4 +224,4 @@ class Simulate(Analysis):
         return self.request().run(eqs, self.start, self.inputs, self.parameters, prepare)
 
 
-simulate = function_of(Simulate)
+simulate: Callable[..., Result] = function_of(Simulate)

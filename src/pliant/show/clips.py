@@ -99,7 +99,7 @@ def _extremes(eqs: Equations, q: np.ndarray) -> list[np.ndarray]:
     return [q[k] for k in sorted(rows)]
 
 
-def parameters_of_run(eqs: Equations, run: LabelledResult) -> dict[str, float]:
+def parameters_of_run(eqs: Equations, run: LabelledResult | Result) -> dict[str, float]:
     """The parameters of a result, as far as these equations accept them."""
     known = set(eqs.parameters) - eqs.model.structural
     return {

@@ -89,7 +89,7 @@ class Request:
         asked = here.model.spec.start if start is None else start
         as_placed = start is None and asked == INITIAL
         if as_placed:
-            state = given_state(here, INITIAL, self.begin, where="start")
+            state = given_state(here, "initial", self.begin, where="start")
         else:
             state = state_at(here, asked, self.begin, where="start")
         rest = start if isinstance(start, Equilibrium) else None

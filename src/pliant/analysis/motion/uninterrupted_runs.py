@@ -81,9 +81,10 @@ class UninterruptedRuns:
     def _is_possible(self, eqs: Equations) -> bool:
         """Whether uninterrupted runs are possible: nothing interrupts them, and all kept quantities follow from the samples."""
         request, model, outputs = self.request, self.model, output_names(self.model)
-        acts = request.events or request.mid_step or request.progress or request.out
-        acts = acts or acting_controllers(request.controllers, eqs, None)
-        if acts or request.formulation != "multipliers" or model.followed or model.system.contacts.laws:
+        acts = bool(request.events or request.mid_step or request.progress or request.out)
+        if acts or acting_controllers(request.controllers, eqs, None):
+            return False
+        if request.formulation != "multipliers" or model.followed or model.system.contacts.laws:
             return False
         if any(name.startswith("output.") for name in self.kept) and (
             carrying_nodes(model) or energy_outputs(model) or contact_questions(model)
