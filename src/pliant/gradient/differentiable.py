@@ -13,10 +13,10 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from pliant.analysis.equilibrium import Equilibrium, equilibrium
 from pliant.analysis.motion.result import Result
 from pliant.analysis.motion.run import acting_controllers
 from pliant.analysis.simulate import Simulate, simulate
-from pliant.analysis.statics.equilibrium import Equilibrium, equilibrium
 from pliant.control.limits import named
 from pliant.control.pid import PidControl
 from pliant.control.sample_derivatives import SmoothController

@@ -83,7 +83,7 @@ def cure(method: Method) -> str:
 @remark(
     f"moved by more than {SILENT_BELOW:g} of the size of a coordinate", "smaller changes are not visible in any result"
 )
-def start_moved_onto_constraints(eqs: Equations, result: Result) -> str | None:
+def motion_started_on_the_constraints(eqs: Equations, result: Result) -> str | None:
     """The start did not satisfy the constraints and was moved onto them, or constraints are redundant there."""
     return joined(record_of(result).start.assembled.messages)
 
@@ -419,7 +419,7 @@ def constraints_that_opened(eqs: Equations, result: Result) -> str | None:
 
 
 MOTION_REMARKS = (
-    start_moved_onto_constraints, held_with_other_values, far_from_the_pose_of_a_controller, overlapping_start,
+    motion_started_on_the_constraints, held_with_other_values, far_from_the_pose_of_a_controller, overlapping_start,
     overlaps_without_contact, prescribed_motions_that_jump, violent_start, contradicting_states, events_that_occurred,
     reports_of_controllers, brief_impacts, contacts_that_are_too_soft, changes_missed_by_fixed_steps,
     motions_misrepresented_by_steps, slack_tendons, inputs_beyond_limits_in_motion, motion_beyond_the_models,

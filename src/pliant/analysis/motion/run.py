@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from pliant.analysis.equilibrium import Equilibrium
 from pliant.analysis.integrators import ExplicitRungeKutta, GeneralizedAlpha, Method, make_run
 from pliant.analysis.motion.current_state import Now
 from pliant.analysis.motion.events import Event, EventMonitor
@@ -26,7 +27,7 @@ from pliant.analysis.numerics.netcdf_files import load_writer
 from pliant.analysis.numerics.result import INTERRUPTED, KEPT, STILL_RUNNING
 from pliant.analysis.numerics.state import INITIAL, assemble, given_state
 from pliant.analysis.numerics.status import Status
-from pliant.analysis.statics.equilibrium import Equilibrium, state_at
+from pliant.analysis.states import state_at
 from pliant.engine.binding import Binding
 from pliant.engine.equations import Equations, InputValues, Values, with_remembered
 from pliant.engine.input_values import inputs_over_time
