@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pliant.analysis.derivation.derive import derive
-from pliant.analysis.numerics.result import Result
+from pliant.analysis.motion.result import Result
 from pliant.cli.command_output import answering
 from pliant.cli.common import CommandError, ModelOptions
 from pliant.engine.core import check_names

@@ -9,7 +9,7 @@ from itertools import islice
 
 import numpy as np
 
-from pliant.analysis.numerics.result import LabelledResult, Result
+from pliant.analysis.motion.result import Result
 from pliant.analysis.numerics.state import assemble
 from pliant.analysis.result import AnalysisResult, Poses
 from pliant.engine.equations import Equations
@@ -91,7 +91,7 @@ def _extremes(eqs: Equations, q: np.ndarray) -> list[np.ndarray]:
     return [q[k] for k in sorted(rows)]
 
 
-def parameters_of_run(eqs: Equations, run: LabelledResult) -> dict[str, float]:
+def parameters_of_run(eqs: Equations, run: Result) -> dict[str, float]:
     """The parameters of a result, as far as these equations accept them."""
     known = set(eqs.parameters) - eqs.model.structural
     return {

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.analysis.numerics.result import Result
+from pliant.analysis.motion.result import Result
 from pliant.engine.equations import Equations, need_equations
 from pliant.language.arguments import ArgumentError, file_name, function, number, positive
 from pliant.language.files import write_whole
