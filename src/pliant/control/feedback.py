@@ -26,10 +26,10 @@ from pliant.control.sample_derivatives import (
 )
 from pliant.control.task import Task, check_task, refuse_at_rest_only
 from pliant.control.trajectory import Trajectory
-from pliant.engine.equations import Equations, Values, with_independent_rows
+from pliant.engine.equations import Equations, Values, need_equations, with_independent_rows
 from pliant.engine.outputs import evaluate_outputs
 from pliant.engine.state import State
-from pliant.language.arguments import ArgumentError, flag, mapping, need_equations, of_type, vector
+from pliant.language.arguments import ArgumentError, flag, mapping, of_type, vector
 
 NOTHING = 1e-12
 """Changes of inputs below this are round-off [SI units]."""

@@ -10,12 +10,11 @@ import casadi as ca
 from pliant.language.base import Problem
 from pliant.language.names import CoordinateName, FrameName, PartName
 from pliant.parts.geometry import so3
-from pliant.parts.output.base import ContactQuery, OutputBase, Symbols, component
+from pliant.parts.output.base import ContactQuery, OutputBase, PartsByName, Symbols, component
 
 if TYPE_CHECKING:
     from pliant.engine.model.build import Build
     from pliant.engine.model.model import Model
-    from pliant.robot.robot import RobotSpec
 
 UNITS = {
     "position": "m",
@@ -47,16 +46,16 @@ class FrameOutput(OutputBase):
     def is_of_positions_and_velocities(self) -> bool:
         return self.quantity != "acceleration"
 
-    def unit(self, robot: RobotSpec, coordinates: Mapping[str, str]) -> str:
+    def unit(self, robot: PartsByName, coordinates: Mapping[str, str]) -> str:
         return UNITS[self.quantity]
 
-    def problems_in(self, robot: RobotSpec) -> Iterator[Problem]:
+    def problems_in(self, robot: PartsByName) -> Iterator[Problem]:
         allowed = ("w", "x", "y", "z") if self.quantity == "quaternion" else ("x", "y", "z", "norm")
         if self.component is not None and self.component not in allowed:
             message = f"the {self.quantity} has no component {self.component}"
             yield ("component",), message, f"it has {', '.join(allowed)}"
 
-    def components(self, robot: RobotSpec) -> tuple[str, ...]:
+    def components(self, robot: PartsByName) -> tuple[str, ...]:
         return () if self.component is not None else tuple("wxyz" if self.quantity == "quaternion" else "xyz")
 
     def nodes(self, model: Model) -> set[int]:
@@ -106,7 +105,7 @@ class CoordinateOutput(OutputBase):
     def is_of_positions_and_velocities(self) -> bool:
         return self.quantity in ("value", "rate")
 
-    def unit(self, robot: RobotSpec, coordinates: Mapping[str, str]) -> str:
+    def unit(self, robot: PartsByName, coordinates: Mapping[str, str]) -> str:
         unit = coordinates.get(self.coordinate, "")
         if self.quantity == "value" or not unit:
             return unit
@@ -167,10 +166,10 @@ class EnergyOutput(OutputBase):
     def is_of_whole_robot(self) -> bool:
         return self.part is None
 
-    def unit(self, robot: RobotSpec, coordinates: Mapping[str, str]) -> str:
+    def unit(self, robot: PartsByName, coordinates: Mapping[str, str]) -> str:
         return "J"
 
-    def problems_in(self, robot: RobotSpec) -> Iterator[Problem]:
+    def problems_in(self, robot: PartsByName) -> Iterator[Problem]:
         if self.part is None:
             if self.of is not None:
                 yield ("of",), "`of` is the type of a part, but no part is given", "give a `part`, or remove `of`"
@@ -228,11 +227,11 @@ class EnergyOutput(OutputBase):
             "total": kinetic + gravity + elastic,
         }[self.energy]
 
-    def _found(self, robot: RobotSpec) -> list[Of]:
+    def _found(self, robot: PartsByName) -> list[Of]:
         return [of for of, collection in COLLECTIONS.items() if self.part in getattr(robot, collection)]
 
-    def _is_contact(self, robot: RobotSpec) -> bool:
+    def _is_contact(self, robot: PartsByName) -> bool:
         return self._collection(robot) == "contacts"
 
-    def _collection(self, robot: RobotSpec) -> str:
+    def _collection(self, robot: PartsByName) -> str:
         return COLLECTIONS[self.of or self._found(robot)[0]]

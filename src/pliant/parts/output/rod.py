@@ -12,14 +12,13 @@ from pliant.language.base import Problem
 from pliant.language.faults import Fault, SpecError
 from pliant.language.names import MeshName, RodName
 from pliant.language.scalar import Length, Scalar
-from pliant.parts.output.base import OutputBase, Symbols, component
+from pliant.parts.output.base import OutputBase, PartsByName, Symbols, component
 from pliant.parts.rod.stations import station
 from pliant.parts.rod.strains import Free, held_strains, named
 
 if TYPE_CHECKING:
     from pliant.engine.model.build import Build
     from pliant.engine.model.model import Model
-    from pliant.robot.robot import RobotSpec
 
 UNITS = {
     "angle": "rad", "plane": "rad", "radius": "m", "length": "m", "strain": "-", "curvature": "1/m",
@@ -69,10 +68,10 @@ class RodOutput(OutputBase):
     def is_of_positions_and_velocities(self) -> bool:
         return self.quantity in ("strain", "curvature")
 
-    def unit(self, robot: RobotSpec, coordinates: Mapping[str, str]) -> str:
+    def unit(self, robot: PartsByName, coordinates: Mapping[str, str]) -> str:
         return UNITS[self.quantity]
 
-    def components(self, robot: RobotSpec) -> tuple[str, ...]:
+    def components(self, robot: PartsByName) -> tuple[str, ...]:
         if self.stations is not None:
             return tuple(str(k + 1) for k in range(self.stations))
         return () if self.quantity in OF_ARCS or self.component is not None else tuple("xyz")
@@ -93,7 +92,7 @@ class RodOutput(OutputBase):
         if self.stations is not None and self.component is None:
             yield ("stations",), "a profile has one component", "add `component`: x, y, z or norm"
 
-    def problems_in(self, robot: RobotSpec) -> Iterator[Problem]:
+    def problems_in(self, robot: PartsByName) -> Iterator[Problem]:
         if self.rod not in robot.rods:
             return
         rod = robot.rods[self.rod]
@@ -202,10 +201,10 @@ class MeshOutput(OutputBase):
     description: str = ""
     """Description for readers."""
 
-    def unit(self, robot: RobotSpec, coordinates: Mapping[str, str]) -> str:
+    def unit(self, robot: PartsByName, coordinates: Mapping[str, str]) -> str:
         return MESH_UNITS[self.quantity]
 
-    def problems_in(self, robot: RobotSpec) -> Iterator[Problem]:
+    def problems_in(self, robot: PartsByName) -> Iterator[Problem]:
         if self.mesh not in robot.meshes:
             return
         lattice = robot.meshes[self.mesh].lattice
@@ -264,7 +263,7 @@ class MeshOutput(OutputBase):
     def _frames(self) -> tuple[str, str]:
         return f"{self.mesh}.n{self.edge[0]}", f"{self.mesh}.n{self.edge[1]}"
 
-    def _number(self, robot: RobotSpec) -> int | None:
+    def _number(self, robot: PartsByName) -> int | None:
         """Index of the edge; None if the mesh has no such edge."""
         wanted = {self.edge[0] - 1, self.edge[1] - 1}
         edges = robot.meshes[self.mesh].lattice.edges.tolist()
