@@ -134,7 +134,7 @@ def recording(folder: Path) -> str:
         eqs = pliant.derive(with_rod_model(robot, "arm", row.rod))
         _, driven = drive(eqs, measured)
         odd = cycles(measured, driven) % 2 == 1
-        found = fit(eqs, FITTED, measured, use=odd, window=WINDOW)
+        found = fit(eqs, FITTED, measured, use=odd, begin=WINDOW[0], end=WINDOW[1])
         fitted = pliant.load("stiff_flop", set=dict(found.parameters))
         (after,) = compare(fitted, "arm", [row.rod], measured, window=WINDOW, rest_at=RESTS)
         E, damping, offset = found.parameters.values()

@@ -38,10 +38,10 @@ from .gradient.differentiable import Differentiable as Differentiable
 from .gradient.differentiable import differentiable as differentiable
 from .gradient.linearization import Linearization as Linearization
 from .gradient.optimize import Optimum as Optimum
-from .gradient.optimize import optimize as optimize
+from .gradient.optimize import optimize as optimize  # an analysis
 from .identify.compare import compare as compare
 from .identify.fit import Fit as Fit
-from .identify.fit import fit as fit
+from .identify.fit import fit as fit  # an analysis
 from .identify.measurement import Measurement as Measurement
 from .io.c_text import ExportError as ExportError
 from .io.results import load_path as load_path

@@ -60,7 +60,7 @@ def test_a_fit_on_odd_cycles_holds_on_even_ones(recording, monkeypatch):
     eqs = derive(with_rod_model(load("stiff_flop"), "arm", "cosserat:3"))
     odd = cycles(recording, ["p1", "p2", "p3"]) % 2 == 1
     names = ["youngs_modulus", "damping_time", "chamber_offset"]
-    found = fit(eqs, names, recording, use=odd, window=(7.0, 54.0))
+    found = fit(eqs, names, recording, use=odd, begin=7.0, end=54.0)
     assert found.derivatives == "exact"
     assert found.after_test_mm < 1.85 < found.before_test_mm
     # the chambers end where the wall would become too thin; a fit without that bound would put them through it

@@ -8,6 +8,7 @@ import inspect
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from typing import Annotated, Any, ClassVar, Concatenate, Literal, ParamSpec, Protocol, Self, TypeAlias, TypeVar
@@ -55,6 +56,15 @@ CoordinateNames: TypeAlias = Annotated[tuple[CoordinateName, ...], OneOrList()]
 SignalNames: TypeAlias = Annotated[tuple[str, ...], OneOrList()]
 """Names of inputs or outputs, of their components (`tip.x`) or instances (`pull[2]`)."""
 Count: TypeAlias = Annotated[int, Field(ge=1, strict=True)]
+
+
+@dataclass(frozen=True)
+class Option:
+    """Annotation of a field: how its command writes it, where that does not follow from the type. metavar: its value, in the help.
+    repeated: the option is given once for each entry."""
+
+    metavar: str = ""
+    repeated: bool = False
 
 
 class Analysis(Part):
@@ -161,6 +171,10 @@ class Analysis(Part):
             if isinstance(given := getattr(self, name, None), Mapping):
                 yield from named_values((name,), given, state_dimensions(model), "coordinate or rate", model)
 
+    def reported(self, *report: Any) -> tuple[str, str]:
+        """A report of progress, as passed to the function `progress`, in words: what is being done, and how far it is."""
+        return self.name, " ".join(map(str, report))
+
     # -- running -----------------------------------------------------------------------------------------------------
 
     def analyse(self, eqs: Equations) -> Any:
@@ -169,6 +183,8 @@ class Analysis(Part):
         choice("on_failure", self.on_failure, ("raise", "return"))
         seconds = None if self.timeout is None else positive("timeout", self.timeout)
         out = None if self.out is None else file_name("out", self.out)
+        for path, message, hint in self.faults(eqs.model):
+            raise ArgumentError(f"{'.'.join(map(str, path))}: {message}", hint)
         with time_limit(seconds):
             found = self.in_si(eqs).run(eqs)
         if out is not None:

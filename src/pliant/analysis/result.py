@@ -155,10 +155,20 @@ class AnalysisResult(ABC):
         """Its tables."""
         return ()
 
+    def figures(self) -> Sequence[Plot]:
+        """Its plots, where they depend on the robot."""
+        return type(self).plots
+
     def poses(self) -> Iterable[Poses]:
         """Poses of the robot to play."""
         return ()
 
+    def further(self) -> Sequence[Any]:
+        """Results that its report shows after it, such as the motion of an optimum."""
+        return ()
+
+    interrupted: ClassVar[bool] = False
+    """Whether Ctrl-C or a time limit ended it."""
     played: ClassVar[str] = ""
     """What is played, for a note below the player."""
 

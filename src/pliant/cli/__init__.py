@@ -68,8 +68,6 @@ COMMANDS = {
         "recordings",
         "Compare a model, or several rod models, with a recording or with each other: accuracy and cost.",
     ),
-    "fit": ("recordings", "Identify physical parameters from recordings."),
-    "optimize": ("optimize", "Find the values of parameters and inputs that minimize an expression of outputs."),
     "validate": ("validate", "Compute cases with known answers and report the error of each."),
     "export": ("export", "Export a robot as source code, as a model of other programs, or its motion as a scene."),
     "picture": ("picture", "Draw a robot: planar robots face-on, others from above."),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,13 +14,28 @@ from rich.table import Table
 from pliant.analysis.base import Analysis, analysis
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.result import AnalysisResult, Sheet
-from pliant.cli.command_output import answering, write_json
-from pliant.cli.common import FAULT, CommandError, Inputs, Json, Model, ModelOptions, console, print_json, say
+from pliant.cli.command_output import answering, check_picture, drawing, write_json
+from pliant.cli.common import (
+    FAULT,
+    CommandError,
+    Inputs,
+    Interrupted,
+    Json,
+    Model,
+    ModelOptions,
+    console,
+    print_json,
+    say,
+)
 from pliant.cli.model_argument import load_model, read_inputs
 from pliant.cli.options import in_si, with_options
+from pliant.cli.progress import SearchLine
 from pliant.cli.reporting import Report, check_report, save_report
+from pliant.engine.equations import Equations
+from pliant.language.display import shown
 from pliant.robot.derive import derive
 
+Plot = Annotated[str | None, typer.Option("--plot", metavar="FILE", help="Plot to write: .pdf, .svg or .png.")]
 Out = Annotated[str | None, typer.Option("--out", help="File to write the results to: .nc (netCDF) or .json.")]
 
 
@@ -29,29 +46,66 @@ def command_of(name: str) -> Any:
     @with_options(kind)
     def command(
         model: Model, options: dict[str, Any], choices: ModelOptions, inputs: Inputs = None, out: Out = None,
-        report: Report = None, json: Json = False,
+        plot: Plot = None, report: Report = None, json: Json = False,
     ) -> int:  # fmt: skip
         check_out(out)
+        check_picture(plot)
         check_report(report)
         eqs = derive(load_model(model, choices))
         given = in_si(eqs, options) | {"inputs": answering(lambda: read_inputs(eqs, inputs)), "on_failure": "return"}
-        found: AnalysisResult = answering(lambda: kind.of(given).analyse(eqs))
-        answer = {"model": model, **found.as_json()}
-        write_result(out, found, answer)
-        failed = save_report(report, eqs, [found])
-        if json:
-            print_json(answer)
-        else:
-            print_analysis(found, every="count" in options)
-        return FAULT if found.status == Status.FAILED else failed
+        try:
+            found: AnalysisResult = answering(lambda: _watched(kind, given, eqs))
+        except CommandError as error:
+            raise _with_flag(error, kind) from error
+        return finish(model, eqs, found, out, report, json, plot=plot, every="count" in options)
 
     command.__name__, command.__doc__ = name, summary(kind)
+    if not kind.result.plots:
+        every = inspect.signature(command).parameters.values()
+        command.__signature__ = inspect.Signature([x for x in every if x.name != "plot"])  # type: ignore[attr-defined]
     return command
+
+
+def _with_flag(error: CommandError, kind: type[Analysis]) -> CommandError:
+    """The error with the option of the command in place of the name of a field at its beginning."""
+    for name in kind.options():
+        if re.match(rf"{name}[ .:]", str(error)):
+            return CommandError(f"--{name.replace('_', '-')}{str(error)[len(name) :]}", error.hint)
+    return error
+
+
+def _watched(kind: type[Analysis], options: dict[str, Any], eqs: Equations) -> AnalysisResult:
+    """Run an analysis, with a line on its progress if it reports any."""
+    if "progress" not in kind.model_fields:
+        return kind.of(options).analyse(eqs)  # type: ignore[no-any-return]
+    with SearchLine() as line:
+        one = kind.of(options | {"progress": lambda *report: line(*one.reported(*report))})
+        return one.analyse(eqs)  # type: ignore[no-any-return]
+
+
+def finish(
+    model: str, eqs: Equations, found: AnalysisResult, out: str | None, report: str | None, json: bool, *,
+    plot: str | None = None, every: bool = False,
+) -> int:  # fmt: skip
+    """Write, draw and print a result; returns the exit code."""
+    answer = {"model": model, **found.as_json()}
+    write_result(out, found, answer)
+    if plot is not None and not found.is_partial:
+        drawing(lambda: shown("AnalysisResult.picture", found, plot), plot)
+        say(f"plot in {plot}")
+    failed = save_report(report, found.equations or eqs, [found])
+    if json:
+        print_json(answer)
+    else:
+        print_analysis(found, every=every)
+    if found.interrupted:
+        raise Interrupted
+    return FAULT if found.status == Status.FAILED else failed
 
 
 def summary(kind: type[Analysis]) -> str:
     """The help of a command: what the analysis is, as its class says."""
-    return kind.documentation().split("\n\nArgs:")[0]
+    return re.split(r"\n\n(?:Args|Example):", kind.documentation())[0]
 
 
 def check_out(file: str | None) -> None:
@@ -99,8 +153,8 @@ def print_sheet(sheet: Sheet) -> None:
     out, head, rows = console(), sheet.columns, sheet.rows
     table = Table(box=None, show_header=any(head))
     for title in head[:-1]:  # the last word of a title is on a second line, to leave room for the last column
-        table.add_column("\n".join(title.rsplit(" ", 1)), no_wrap=True)
-    table.add_column(head[-1], overflow="fold")
+        table.add_column(escape("\n".join(title.rsplit(" ", 1))), no_wrap=True)
+    table.add_column(escape(head[-1]), overflow="fold")
     widths = (max(len(word) for row in rows for word in (row[k], *head[k].split())) for k in range(len(head) - 1))
     room = out.width - 2 * len(head) - sum(widths) if rows else out.width
     for row in rows:

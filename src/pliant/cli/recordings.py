@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.table import Table
@@ -14,25 +13,14 @@ from rich.text import Text
 from pliant.analysis.numerics.status import Status
 from pliant.cli.command_output import answering, check_json_file, check_picture, drawing, write_json
 from pliant.cli.common import CommandError, Inputs, Json, Model, ModelOptions, console, print_json, say
-from pliant.cli.model_argument import load_model, read_inputs, read_value, with_inputs
-from pliant.cli.progress import SearchLine
+from pliant.cli.model_argument import load_model, read_inputs
 from pliant.cli.reporting import Report, check_report, save_report
-from pliant.engine.core import check_names
-from pliant.engine.equations import Equations
-from pliant.engine.model.recorded_inputs import driving_columns
-from pliant.engine.outputs import output_units
 from pliant.identify.compare import ARRAYS, Comparison
 from pliant.identify.compare import compare as run_comparison
-from pliant.identify.cross_validation import HeldOut, Profile
-from pliant.identify.fit import Fit, cycles
-from pliant.identify.fit import fit as run_fit
-from pliant.identify.measurement import Measurement
-from pliant.identify.recording import LEAST_REST, check_not_driven, plateaus, thousandths
-from pliant.language.recording import Recording, read_recording
+from pliant.language.recording import read_recording
 from pliant.robot.derive import derive
 from pliant.robot.robot import RobotSpec
 from pliant.show import plot as draw
-from pliant.show.fit_page import FitContent
 from pliant.show.report import ComparisonContent
 
 Against = Annotated[
@@ -213,223 +201,3 @@ def _times(words: str | None) -> list[float] | None:
         return [float(word) for word in words.split(",")]
     except ValueError:
         raise CommandError(f"cannot read the times {words!r}", "write --rest-at 8.7,15.15,21.7") from None
-
-
-def fit(
-    model: Model,
-    parameters: Annotated[str, typer.Option("--parameters", help="Parameters to fit, separated by commas.")],
-    against: Annotated[
-        list[str] | None, typer.Option("--against", metavar="FILE", help="Recording; may be given several times.")
-    ] = None,
-    rests: Annotated[
-        list[str] | None,
-        typer.Option("--rests", metavar="FILE", help="Recording of equilibria to fit; may be given several times."),
-    ] = None,
-    output: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--output", metavar="NAME=COLUMNS", help="Output, with its columns: p1=p1_x,p1_y,p1_z; default tip."
-        ),
-    ] = None,
-    columns: Columns = None,
-    begin: Begin = None,
-    end: End = None,
-    hold_out: Annotated[
-        str | None, typer.Option("--hold-out", help="even or odd loading cycles to hold out for testing.")
-    ] = None,
-    at_rest: Annotated[bool, typer.Option("--at-rest", help="Fit equilibria instead of the motion.")] = False,
-    rest_at: RestAt = None,
-    prior: Annotated[
-        list[str] | None,
-        typer.Option("--prior", metavar="NAME=MEAN,DEVIATION", help='Prior of a parameter: "density=1200,50 kg/m^3".'),
-    ] = None,
-    folds: Annotated[int | None, typer.Option("--folds", help="Number of folds for cross-validation.")] = None,
-    profile: Annotated[
-        str | None, typer.Option("--profile", help="Parameters to profile, separated by commas.")
-    ] = None,
-    *,
-    choices: ModelOptions,
-    inputs: Inputs = None,
-    out: Out = None,
-    report: Report = None,
-    json: Json = False,
-) -> int:
-    """Identify physical parameters from recordings."""
-    if not against and not rests:
-        raise CommandError("there is nothing to fit to", "give a recording with --against FILE")
-    check_json_file(out)
-    check_report(report)
-    if hold_out not in (None, "even", "odd"):
-        raise CommandError(f"unknown cycles '{hold_out}'", "write --hold-out even or --hold-out odd")
-    fitted = [name.strip() for name in parameters.split(",")]
-    recorded = [answering(lambda file=file: read_recording(file)) for file in against or ()]
-    posed = [answering(lambda file=file: read_recording(file, poses=True)) for file in rests or ()]
-    eqs = derive(load_model(model, choices))
-    ends = [float(t) for one in (*recorded, *posed) for t in (one.time[0], one.time[-1])]
-    eqs = with_inputs(eqs, inputs, begin=min(ends), end=max(ends), free=fitted)
-    outputs = _outputs(output, columns)
-    options = {"outputs": outputs, "window": _window(begin, end)}
-    priors = _priors(eqs, prior)
-
-    def work() -> FitContent:
-        for one in (*recorded, *posed):
-            check_not_driven(eqs.model, one, eqs.given_inputs)
-        given = [_measurement(eqs, one, options, hold_out, at_rest, _times(rest_at)) for one in recorded]
-        given += [_measurement(eqs, one, options, hold_out, True, None) for one in posed]
-        with SearchLine() as line:
-            return _stages(eqs, fitted, given, priors, folds, _names(profile) or [], line)
-
-    checked: FitContent = answering(work)
-    found, left_out, profiles = checked.fit, checked.held_out, checked.profiles
-    for note in found.warnings:
-        say(f"pliant: {note}")
-    answer = {"model": model, **found.data()}
-    if left_out is not None:
-        answer["held_out"] = {
-            "folds": folds, "rms": left_out.rms, "spread": left_out.spread, "parameters": left_out.parameters
-        }  # fmt: skip
-    if profiles:
-        answer["profiles"] = [one.__dict__ for one in profiles]
-    write_json(out, answer)
-    failed = save_report(report, eqs, [checked])
-    if json:
-        print_json(answer)
-    else:
-        _print_fit(found)
-        _print_checks(found, left_out, profiles)
-    return failed
-
-
-def _stages(
-    eqs: Equations, parameters: Sequence[str], given: Sequence[Measurement], priors: dict[str, tuple[float, float]],
-    folds: int | None, profiled: Sequence[str], line: SearchLine,
-) -> FitContent:  # fmt: skip
-    """The fit and the requested checks, with a progress line for each."""
-    updates: list[Callable[[str], None]] = []  # the fit keeps `progress`, so later stages replace what it calls
-    units = output_units(eqs.model)
-    compared = {units.get(name, "") for one in given for name in one.outputs}
-    unit = thousandths(compared.pop()) if len(compared) == 1 else "thousandths of the outputs' units"
-
-    def progress(count: int, error: float) -> None:
-        updates[-1](f"mean error {error:.4g} {unit}")
-
-    check_names("fitted parameter", profiled, parameters)
-    with line.stage("fit") as update:
-        updates.append(update)
-        found = run_fit(eqs, parameters, given, priors=priors, progress=progress)
-    left_out = None
-    if folds is not None:
-        with line.stage(f"cross-validation in {folds} folds") as update:
-            updates.append(update)
-            left_out = found.cross_validate(folds)
-    profiles = []
-    for name in profiled:
-        with line.stage(f"profile of {name}") as update:
-            updates.append(update)
-            profiles.append(found.profile(name))
-    return FitContent(found, left_out, tuple(profiles))
-
-
-def _outputs(given: Sequence[str] | None, columns: str | None) -> dict[str, list[str] | None]:
-    """Outputs with their columns, from NAME or NAME=COLUMN,COLUMN."""
-    if not given:
-        return {"tip": _names(columns)}
-    found: dict[str, list[str] | None] = {}
-    for word in given:
-        name, equals, listed = word.partition("=")
-        if equals and columns is not None:
-            raise CommandError("--columns applies to a single --output without its own columns")
-        found[name.strip()] = _names(listed if equals else columns)
-    return found
-
-
-def _priors(eqs: Equations, given: Sequence[str] | None) -> dict[str, tuple[float, float]]:
-    """Means and deviations [SI]; a unit given once applies to both."""
-    found = {}
-    example = 'write --prior "density=1200,50 kg/m^3"'
-    for word in given or ():
-        name, equals, values = word.partition("=")
-        name, (mean, comma, deviation) = name.strip(), values.partition(",")
-        if not equals or not comma:
-            raise CommandError(f"cannot read --prior {word!r}", example)
-        check_names("parameter", [name], eqs.parameters)
-        unit = deviation.strip().partition(" ")[2]
-        mean = mean.strip() if " " in mean.strip() else f"{mean.strip()} {unit}".strip()
-        found[name] = (read_value(eqs, name, mean), read_value(eqs, name, deviation.strip()))
-    return found
-
-
-def _measurement(
-    eqs: Equations,
-    recording: Recording,
-    options: dict[str, Any],
-    hold_out: str | None,
-    at_rest: bool,
-    rests: list[float] | None,
-) -> Measurement:
-    driven = list(driving_columns(eqs.model, recording).values())
-    use = None
-    if not recording.timed:
-        if hold_out is not None or options["window"] is not None:
-            raise CommandError(
-                f"the poses of {recording.file} have no times",
-                "leave out --from, --to and --hold-out, or add a column t_s",
-            )
-        return Measurement(recording, rest_at=recording.time, **options)
-    if not driven and (hold_out is not None or (at_rest and rests is None)):
-        what = "loading cycles" if hold_out is not None else "equilibria"
-        raise CommandError(
-            f"no column of {recording.file} is an input of the model, so {what} cannot be detected",
-            "name a column like an input"
-            + ("" if hold_out is not None else ", or give the times of equilibria with --rest-at"),
-        )
-    if hold_out is not None:
-        use = cycles(recording, driven) % 2 == (1 if hold_out == "even" else 0)
-    if at_rest and rests is None:
-        rests = plateaus(recording, driven)
-        if not rests:
-            raise CommandError(
-                f"{recording.file} has no {LEAST_REST:g} s in which all inputs are constant under load",
-                "give the times of equilibria with --rest-at",
-            )
-    return Measurement(recording, use=use, rest_at=rests, **options)
-
-
-def _print_checks(found: Fit, left_out: HeldOut | None, profiles: Sequence[Profile]) -> None:
-    out = console()
-    if left_out is not None:
-        errors = ", ".join(f"{name} {1e3 * rms:.3g}" for name, rms in left_out.rms.items())
-        out.print(f"held out and predicted, root mean square in thousandths: {errors}", markup=False)
-        table = Table("parameter", "spread over the folds", box=None)
-        for name, spread in left_out.spread.items():
-            table.add_row(name, found.units[name].plain(spread, ".3g"))
-        out.print(table)
-    for one in profiles:
-        interval = found.units[one.name].interval(*one.interval, found.deviations[one.name])
-        out.print(f"{one.name}: 95 % interval by its profile {interval}", markup=False)
-
-
-def _print_fit(found: Fit) -> None:
-    table = Table("parameter", "before", "found", "95 % interval", box=None)
-    for name, value in found.parameters.items():
-        unit, deviation = found.units[name], found.deviations[name]
-        bound = " (at its bound)" if name in found.at_bounds else ""
-        interval = unit.interval(*found.intervals[name], deviation)
-        table.add_row(name, unit.plain(found.start[name]), f"{unit.value(value, deviation)}{bound}", interval)
-    out = console()
-    out.print(table)
-    names = list(found.parameters)
-    pairs = [(i, j) for i in range(len(names)) for j in range(i)]
-    for i, j in pairs:
-        if not all(math.isfinite(found.deviations[names[k]]) for k in (i, j)):
-            continue
-        out.print(f"errors of {names[j]} and {names[i]} are correlated by {found.correlation[i, j]:+.2f}", markup=False)
-    out.print(
-        f"mean error on the fitted samples: {found.before_mm:.3f} {found.unit} before, {found.after_mm:.3f} {found.unit} after"
-    )
-    if found.after_test_mm == found.after_test_mm:
-        before, after = f"{found.before_test_mm:.3f} {found.unit}", f"{found.after_test_mm:.3f} {found.unit}"
-        out.print(f"on the held-out cycles: {before} before, {after} after")
-    exact = found.derivatives == "exact"
-    words = "exact derivatives" if exact else f"finite differences ({found.derivatives})"
-    out.print(f"{found.evaluations} evaluation{'s' * (found.evaluations > 1)} with {words}")

@@ -251,11 +251,8 @@ class Problem:
     def try_out(self, x: np.ndarray) -> tuple[float, np.ndarray]:
         """Objective and conditions, without derivatives."""
         values = self.values(x)
-        parameters = {
-            **(self.options.get("parameters") or {}),
-            **{n: v for n, v in values.items() if n not in self.eqs.inputs},
-        }
-        inputs = {**(self.options.get("inputs") or {}), **{n: v for n, v in values.items() if n in self.eqs.inputs}}
+        parameters = {n: v for n, v in values.items() if n not in self.eqs.inputs}
+        inputs = {n: v for n, v in values.items() if n in self.eqs.inputs}
         options = {**self.options, "parameters": parameters or None, "inputs": inputs or None}
         if self.analysis == "equilibrium":
             rest = equilibrium(self.eqs, **options)
@@ -266,6 +263,12 @@ class Problem:
             run = simulate(self.eqs, **options)
             self._note(values, {name: run[name].values for name in self.outputs})
         return self._objective, self._rows
+
+    def again(self, eqs: Equations) -> Any:
+        """The equilibrium or the motion of these equations."""
+        options = {name: x for name, x in self.options.items() if name != "save_at"}
+        analyse: Any = equilibrium if self.analysis == "equilibrium" else simulate
+        return analyse(eqs, on_failure="return", **options)
 
     def _note(self, values: Mapping[str, float], outputs: Mapping[str, np.ndarray]) -> None:
         """Objective and conditions of these outputs; the point is recorded."""

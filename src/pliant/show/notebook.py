@@ -17,7 +17,6 @@ from pliant.robot.reader import load_text
 from pliant.show import tables
 from pliant.show.clips import Clip, pose_clip, result_clips, run_clip, start_clip
 from pliant.show.comparison_table import comparison_table
-from pliant.show.fit_page import fit_tables
 from pliant.show.page import frame, page, table, text
 from pliant.show.player import player
 
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from pliant.analysis.statics.equilibrium import Equilibrium
     from pliant.engine.equations import Equations
     from pliant.identify.compare import Comparison
-    from pliant.identify.fit import Fit
     from pliant.robot.robot import RobotSpec
     from pliant.show.film import Film
 
@@ -100,11 +98,6 @@ def result_of_analysis_html(found: AnalysisResult) -> str:
         parts.append(f"<p>{sheet.hidden} more {text(sheet.words)} are not shown.</p>" if sheet.hidden else "")
     title = type(found).analysis.title.lower()
     return "".join(parts) + _remarks(found.remarks) + _view(title, lambda: result_clips(found))
-
-
-def fit_html(found: Fit) -> str:
-    """A fit: its parameters and errors."""
-    return fit_tables(found) + _remarks(found.warnings)
 
 
 def comparisons_html(found: Sequence[Comparison]) -> str:

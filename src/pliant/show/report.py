@@ -19,9 +19,7 @@ from pliant.analysis.result import AnalysisResult
 from pliant.analysis.statics.equilibrium import Equilibrium
 from pliant.analysis.statics.path import Path
 from pliant.engine.outputs import output_units
-from pliant.gradient.optimize import Optimum, spare_words
 from pliant.identify.compare import Comparison
-from pliant.identify.fit import Fit
 from pliant.language.column_headings import heading
 from pliant.language.files import write_whole
 from pliant.language.message_text import INSTANCE
@@ -29,7 +27,6 @@ from pliant.show import plot
 from pliant.show.clips import Clip, path_clip, pose_clip, result_clips, run_clip
 from pliant.show.comparison_table import comparison_table
 from pliant.show.figures import constraint_error
-from pliant.show.fit_page import FitContent, fit_html
 from pliant.show.page import encoded, page, prose, table, text
 from pliant.show.plot.described import figures_of
 from pliant.show.plot.identification import reference_of
@@ -91,6 +88,7 @@ def report(eqs: Equations, findings: Sequence[Any], missing: list[str] | None = 
     """
     shown = overview(eqs.model.spec)
     missing = [] if missing is None else missing
+    findings = [x for one in findings for x in (one, *(one.further() if isinstance(one, AnalysisResult) else ()))]
     start = ReportPart("model", missing)
     sections = [("Model", start.made(lambda: _model(eqs, start), "the model")), *_sections(eqs, findings, missing)]
     sections += [("Reproduction", _reproduction(eqs))]
@@ -257,10 +255,6 @@ def _comparison(eqs: Equations, found: ComparisonContent, part: ReportPart) -> s
     return f"<p>Compared with the {text(reference)}.</p>{comparison_table(found.rows)}{drawn}"
 
 
-def _fit(eqs: Equations, found: Fit | FitContent, part: ReportPart) -> str:
-    return fit_html(found if isinstance(found, FitContent) else FitContent(found))
-
-
 def _sweep(eqs: Equations, found: SweepContent, part: ReportPart) -> str:
     table_, (by, values) = found.table, found.table.measure(found.by)
     words, counts = np.unique(table_.status, return_counts=True)
@@ -286,25 +280,6 @@ def _sweep(eqs: Equations, found: SweepContent, part: ReportPart) -> str:
 def _case_clip(case: int, eqs: Equations, found: Result | Equilibrium) -> Clip:
     name = f"case {case}"
     return run_clip(eqs, found, name=name) if isinstance(found, Result) else pose_clip(eqs, found, name=name)
-
-
-def _optimum(eqs: Equations, found: Optimum, part: ReportPart) -> str:
-    head = ("varied (SI)", "at the start", "best", "from", "to")
-    rows = [
-        (key, *(f"{x:.6g}" for x in (found.start[key], value, *found.bounds[key])))
-        for key, value in found.values.items()
-    ]
-    parts = [
-        f"<p>Minimized: <code>{text(found.minimize)}</code>, {found.before:.6g} at the start, {found.objective:.6g} at the end; "
-        f"{text(found.message)}.</p>",
-        table(head, rows),
-    ]
-    if found.at_bounds:
-        parts.append(f'<p class="note">At a bound of its range: {text(", ".join(found.at_bounds))}.</p>')
-    if found.spare:
-        parts.append(table(("condition", ""), [(key, spare_words(spare)) for key, spare in found.spare.items()]))
-    drawn = part.figure(partial(plot.search, found), "objective, conditions and varied values over the evaluations")
-    return "".join([*parts, f'<div class="pictures">{drawn}</div>'])
 
 
 def _cell(value: Any) -> str:
@@ -344,9 +319,6 @@ WRITERS: dict[type, tuple[str, Writer]] = {
     Result: ("Motion", _motion),
     Path: ("Path of equilibria", _path),
     ComparisonContent: ("Comparison", _comparison),
-    Fit: ("Fit", _fit),
-    FitContent: ("Fit", _fit),
     SweepContent: ("Sweep", _sweep),
-    Optimum: ("Optimum", _optimum),
 }
 """The title of the section of each type of finding that has its own, and the function that writes its content."""

@@ -24,9 +24,14 @@ def plot_result(found: AnalysisResult, **options: Any) -> Any:
     return next(figures_of(found))[0](**options)
 
 
+def save_plot(found: AnalysisResult, path: str) -> None:
+    """Draw the first plot of a result into a file."""
+    plot.save(found.plot(), path)
+
+
 def figures_of(found: AnalysisResult) -> Iterator[tuple[Callable[..., Any], str]]:
     """The plots of a result: functions that draw them, and what they show."""
-    for described in type(found).plots:
+    for described in found.figures():
         if isinstance(described, str):
             draw = getattr(plot, described)
             yield partial(draw, found), (draw.__doc__ or described).split("\n")[0].rstrip(".")
