@@ -116,7 +116,7 @@ def _measured(**options: Any) -> Any:
 
 
 def _compare(**options: Any) -> Any:
-    return pliant.compare(**{"robot": pliant.load("pendulum"), "recording": _recording(), "output": "height"} | options)
+    return pliant.compare(**{"eqs": pliant.derive("pendulum"), "recording": _recording(), "output": "height"} | options)
 
 
 def _path(**options: Any) -> Any:
@@ -205,10 +205,10 @@ ARGUMENTS: dict[str, Any] = {
     "continuation: imperfection": lambda x: _path(imperfection=x),
     "continuation: stop": lambda x: _path(stop={"tip.z": x}),
     "continuation: branch": lambda x: _path(branch=x),
-    "compare: robot": lambda x: _compare(robot=x),
-    "compare: kinds": lambda x: _compare(rod="arm", kinds=x),
+    "compare: equations": lambda x: _compare(eqs=x),
+    "compare: rods": lambda x: _compare(rods=x),
     "compare: recording": lambda x: _compare(recording=x),
-    "compare: window": lambda x: _compare(window=x),
+    "compare: begin": lambda x: _compare(begin=x),
     "compare: rest_at": lambda x: _compare(rest_at=x),
     "differentiable: of": lambda x: pliant.differentiable(pliant.derive("pendulum"), x, "length"),
     "optimize: subject_to": lambda x: pliant.optimize(
@@ -304,7 +304,7 @@ ARGUMENTS: dict[str, Any] = {
 }
 SOME_ARE_VALID = {"simulate: until", "continuation: stop", "continuation: branch", "fit: a prior", "fit: rest_at", "load: folders",
                   "required_inputs: forces", "required_inputs: preferred", "equilibrium_many: time", "compare: rest_at",
-                  "simulate: rtol", "compare: window", "lqr: states", "required_inputs: t", "plan: effort", "plan: time_weight",
+                  "simulate: rtol", "compare: begin", "lqr: states", "required_inputs: t", "plan: effort", "plan: time_weight",
                   "simulate: time of the start"}  # fmt: skip
 
 

@@ -33,7 +33,6 @@ show_by(
         "Equations.report": "pliant.show.report:write_report",
         "Equilibrium.html": "pliant.show.notebook:equilibrium_html",
         "AnalysisResult.html": "pliant.show.notebook:result_of_analysis_html",
-        "Comparisons.html": "pliant.show.notebook:comparisons_html",
         "Film.html": "pliant.show.notebook:film_html",
         "Result.html": "pliant.show.notebook:result_html",
         "AnalysisResult.picture": "pliant.show.plot.described:save_plot",

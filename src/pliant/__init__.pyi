@@ -39,7 +39,7 @@ from .gradient.differentiable import differentiable as differentiable
 from .gradient.linearization import Linearization as Linearization
 from .gradient.optimize import Optimum as Optimum
 from .gradient.optimize import optimize as optimize  # an analysis
-from .identify.compare import compare as compare
+from .identify.compare import compare as compare  # an analysis
 from .identify.fit import Fit as Fit
 from .identify.fit import fit as fit  # an analysis
 from .identify.measurement import Measurement as Measurement

@@ -46,7 +46,12 @@ def test_the_answer_to_pressure_is_more_than_linear():
 
 def test_errors_at_rest_are_distances_from_what_was_recorded(recording):
     rows = compare(
-        load("stiff_flop"), "arm", ["cosserat:3", "pseudo_rigid:3"], recording, window=(7.0, 54.0), rest_at=list(RESTS)
+        derive("stiff_flop"),
+        {"arm": ["cosserat:3", "pseudo_rigid:3"]},
+        recording,
+        begin=7.0,
+        end=54.0,
+        rest_at=list(RESTS),
     )
     for row in rows:
         read = 1e-3 * np.array(list(RESTS.values()))

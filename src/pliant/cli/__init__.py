@@ -64,10 +64,6 @@ COMMANDS = {
         "sweep",
         "Run an analysis for many cases, on all cores, saving each finished one; or show the results of a sweep.",
     ),
-    "compare": (
-        "recordings",
-        "Compare a model, or several rod models, with a recording or with each other: accuracy and cost.",
-    ),
     "validate": ("validate", "Compute cases with known answers and report the error of each."),
     "export": ("export", "Export a robot as source code, as a model of other programs, or its motion as a scene."),
     "picture": ("picture", "Draw a robot: planar robots face-on, others from above."),

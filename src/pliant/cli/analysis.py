@@ -100,7 +100,7 @@ def finish(
         print_analysis(found, every=every)
     if found.interrupted:
         raise Interrupted
-    return FAULT if found.status == Status.FAILED else failed
+    return FAULT if answer["status"] == Status.FAILED else failed
 
 
 def summary(kind: type[Analysis]) -> str:

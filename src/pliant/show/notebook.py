@@ -16,7 +16,6 @@ from pliant.robot.derive import derive
 from pliant.robot.reader import load_text
 from pliant.show import tables
 from pliant.show.clips import Clip, pose_clip, result_clips, run_clip, start_clip
-from pliant.show.comparison_table import comparison_table
 from pliant.show.page import frame, page, table, text
 from pliant.show.player import player
 
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from pliant.analysis.result import AnalysisResult
     from pliant.analysis.statics.equilibrium import Equilibrium
     from pliant.engine.equations import Equations
-    from pliant.identify.compare import Comparison
     from pliant.robot.robot import RobotSpec
     from pliant.show.film import Film
 
@@ -98,12 +96,6 @@ def result_of_analysis_html(found: AnalysisResult) -> str:
         parts.append(f"<p>{sheet.hidden} more {text(sheet.words)} are not shown.</p>" if sheet.hidden else "")
     title = type(found).analysis.title.lower()
     return "".join(parts) + _remarks(found.remarks) + _view(title, lambda: result_clips(found))
-
-
-def comparisons_html(found: Sequence[Comparison]) -> str:
-    """Comparisons of rod models: their errors and times."""
-    notes = dict.fromkeys(note for row in found for note in row.notes)
-    return comparison_table(found) + _remarks(tuple(notes))
 
 
 def film_html(found: Film) -> str:

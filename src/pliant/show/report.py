@@ -19,17 +19,14 @@ from pliant.analysis.result import AnalysisResult
 from pliant.analysis.statics.equilibrium import Equilibrium
 from pliant.analysis.statics.path import Path
 from pliant.engine.outputs import output_units
-from pliant.identify.compare import Comparison
 from pliant.language.column_headings import heading
 from pliant.language.files import write_whole
 from pliant.language.message_text import INSTANCE
 from pliant.show import plot
 from pliant.show.clips import Clip, path_clip, pose_clip, result_clips, run_clip
-from pliant.show.comparison_table import comparison_table
 from pliant.show.figures import constraint_error
 from pliant.show.page import encoded, page, prose, table, text
 from pliant.show.plot.described import figures_of
-from pliant.show.plot.identification import reference_of
 from pliant.show.plot.motion import profile_names
 from pliant.show.report_part import ReportPart
 from pliant.show.tables import overview, tree_lines
@@ -42,18 +39,6 @@ FEW_ROWS, MOST_ROWS, MOST_PLOTS, MOST_PLAYED = 12, 40, 8, 12
 """Maximum rows of an open table, rows of any table, plots of outputs, played motions; the page states what is omitted."""
 TOGETHER, MOST_LINES = 6, 12
 """Maximum number of inputs in one plot, and of lines of a repeated output."""
-
-
-@dataclass(frozen=True)
-class ComparisonContent:
-    """Results of `compare`."""
-
-    rows: tuple[Comparison, ...]
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """Remarks on all models."""
-        return tuple(note for row in self.rows for note in row.notes)
 
 
 @dataclass(frozen=True)
@@ -248,13 +233,6 @@ def _input_figures(run: Result, part: ReportPart) -> Iterator[str]:
             yield part.figure(partial(plot.inputs, run, few), f"inputs {', '.join(few)} over time")
 
 
-def _comparison(eqs: Equations, found: ComparisonContent, part: ReportPart) -> str:
-    reference = reference_of(found.rows)
-    words = f"rod models compared with the {reference}: times, errors and paths"
-    drawn = part.figure(lambda: plot.compare(found.rows), words)
-    return f"<p>Compared with the {text(reference)}.</p>{comparison_table(found.rows)}{drawn}"
-
-
 def _sweep(eqs: Equations, found: SweepContent, part: ReportPart) -> str:
     table_, (by, values) = found.table, found.table.measure(found.by)
     words, counts = np.unique(table_.status, return_counts=True)
@@ -318,7 +296,6 @@ WRITERS: dict[type, tuple[str, Writer]] = {
     Equilibrium: ("Equilibrium", _equilibrium),
     Result: ("Motion", _motion),
     Path: ("Path of equilibria", _path),
-    ComparisonContent: ("Comparison", _comparison),
     SweepContent: ("Sweep", _sweep),
 }
 """The title of the section of each type of finding that has its own, and the function that writes its content."""
