@@ -12,6 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from pliant.analysis.base import Analysis, analysis
+from pliant.analysis.derivation.derive import derive
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.result import AnalysisResult, Sheet
 from pliant.cli.command_output import answering, check_picture, drawing, write_json
@@ -32,8 +33,7 @@ from pliant.cli.options import in_si, with_options
 from pliant.cli.progress import SearchLine
 from pliant.cli.reporting import Report, check_report, save_report
 from pliant.engine.equations import Equations
-from pliant.language.display import shown
-from pliant.robot.derive import derive
+from pliant.language.provided import called
 
 Plot = Annotated[str | None, typer.Option("--plot", metavar="FILE", help="Plot to write: .pdf, .svg or .png.")]
 Out = Annotated[str | None, typer.Option("--out", help="File to write the results to: .nc (netCDF) or .json.")]
@@ -91,7 +91,7 @@ def finish(
     answer = {"model": model, **found.as_json()}
     write_result(out, found, answer)
     if plot is not None and not found.is_partial:
-        drawing(lambda: shown("AnalysisResult.picture", found, plot), plot)
+        drawing(lambda: called("AnalysisResult.picture", found, plot), plot)
         say(f"plot in {plot}")
     failed = save_report(report, found.equations or eqs, [found])
     if json:

@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from pliant.analysis.base import Analysis, Option, Seconds, SignalNames, function_of
+from pliant.analysis.derivation.derive import derive
 from pliant.analysis.integrators import Method, Rosenbrock
 from pliant.analysis.motion.simulate import simulate
 from pliant.analysis.numerics.status import Status
@@ -36,10 +37,9 @@ from pliant.identify.recording import (
 from pliant.language.aliases import canonical
 from pliant.language.arguments import ArgumentError, numbers, pair, positive
 from pliant.language.base import InPython, OneOrList
-from pliant.language.display import with_remarks
 from pliant.language.faults import SpecError
+from pliant.language.provided import with_remarks
 from pliant.language.recording import Recording, RecordingError, read_recording
-from pliant.robot.derive import derive
 from pliant.robot.reader import load_text
 from pliant.robot.rod_switch import parse_rod_model, rods_named, with_rod_model
 

@@ -14,6 +14,7 @@ import numpy as np
 from pydantic import Field, StrictBool
 
 from pliant.analysis.base import Analysis, AnyNumber, Option, Seconds, SignalNames, function_of, named_values
+from pliant.analysis.derivation.derive import derive_with_rods
 from pliant.analysis.integrators import Method, Rosenbrock
 from pliant.analysis.numerics.blas_threads import on_one_blas_thread
 from pliant.analysis.numerics.status import Status
@@ -44,7 +45,6 @@ from pliant.language.faults import SpecError
 from pliant.language.message_text import describe, unit_text
 from pliant.language.recording import Recording, RecordingError, read_recording
 from pliant.language.units import UnitError, parse_unit
-from pliant.robot.derive import derive_with_rods
 from pliant.robot.rod_switch import with_fineness
 
 
