@@ -6,19 +6,20 @@ from ._version import __version__ as __version__
 from .analysis.derivation.check import check as check
 from .analysis.derivation.derive import derive as derive
 from .analysis.equilibrium import equilibrium as equilibrium
+from .analysis.forward_kinematics import forward_kinematics as forward_kinematics
 from .analysis.integrators import ExplicitRungeKutta as ExplicitRungeKutta
 from .analysis.integrators import GeneralizedAlpha as GeneralizedAlpha
 from .analysis.integrators import Newmark as Newmark
 from .analysis.integrators import Rosenbrock as Rosenbrock
 from .analysis.integrators import SemiImplicit as SemiImplicit
 from .analysis.integrators import SymplecticEuler as SymplecticEuler
+from .analysis.inverse_dynamics import inverse_dynamics as inverse_dynamics
+from .analysis.inverse_kinematics import inverse_kinematics as inverse_kinematics
+from .analysis.inverse_kinematics import manipulability as manipulability
 from .analysis.linearize import linearize as linearize
 from .analysis.modes import modes as modes
 from .analysis.motion.events import Event as Event
 from .analysis.motion.events import Now as Now
-from .analysis.numerics.kinematics import forward_kinematics as forward_kinematics
-from .analysis.numerics.kinematics import inverse_kinematics as inverse_kinematics
-from .analysis.numerics.kinematics import manipulability as manipulability
 from .analysis.numerics.loop_closure import AssemblyError as AssemblyError
 from .analysis.numerics.netcdf_files import ResultFileError as ResultFileError
 from .analysis.numerics.result import Result as Result
@@ -30,7 +31,7 @@ from .analysis.simulate import simulate as simulate
 from .analysis.statics.equilibrium import equilibria as equilibria
 from .analysis.statics.path import Path as Path
 from .control.fmu import Fmu as Fmu
-from .control.required_inputs import required_inputs as required_inputs
+from .control.required_inputs import required_inputs as required_inputs  # an analysis
 from .engine.contacts import Contacts as Contacts
 from .engine.equations import Equations as Equations
 from .engine.state import State as State

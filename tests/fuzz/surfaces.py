@@ -198,7 +198,7 @@ def dynamics(subject: Subject) -> None:
     energy = eqs.energy(start)
     finite([float(energy.total)], "energy")
     for name in eqs.frame_names[:3]:
-        pliant.forward_kinematics(eqs, start.q, name)
+        pliant.forward_kinematics(eqs, name, start.q)
         finite(eqs.frame_jacobian(name, start.q), "a Jacobian")
 
 

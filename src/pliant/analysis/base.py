@@ -49,6 +49,7 @@ state, such as an equilibrium or the end of a motion."""
 PoseGiven: TypeAlias = Annotated[Start, WordMappingOrObject("initial", values=ValuesByName)]
 """A pose: `initial`, or coordinates by name; in Python also positions, or an object that has a state."""
 Seconds: TypeAlias = Annotated[float, Quantity(dim.TIME)]
+Metres: TypeAlias = Annotated[float, Quantity(dim.LENGTH)]
 PureNumber: TypeAlias = Annotated[float, Quantity(dim.NUMBER)]
 AnyNumber: TypeAlias = Annotated[float, Quantity(None)]
 """Numbers in SI units when an analysis runs; before, they may be texts with a unit and expressions of parameters."""

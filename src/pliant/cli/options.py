@@ -106,6 +106,8 @@ def _read(schema: type[Part], name: str, hint: Hint, given: Any) -> Any:
         return _by_name(_flag(name, schema), given, hint.values or Hint())
     if not isinstance(given, str):
         return given
+    if hint.elements:
+        return _entries(given)
     if hint.every is not None:
         words = [word.strip() for word in given.split(",") if word.strip()]
         return _times(_flag(name, schema), words) if isinstance(hint.every.marker, Quantity) else tuple(words)
