@@ -8,7 +8,7 @@ import json
 import os
 from abc import ABC
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, get_args, get_origin, get_type_hints
 
@@ -62,6 +62,15 @@ class Sheet:
     first: tuple[int, ...] | None = None
     words: str = "rows"
     where: Literal["text", "command", "page"] = "text"
+    groups: tuple[tuple[int, int, str], ...] = ()
+    """Groups of columns (from, to, what they are) of which a narrow terminal shows as many as fit: the first columns of the first
+    group, and further groups as a whole."""
+
+    def without(self, columns: Iterable[int]) -> Sheet:
+        """The same without some columns."""
+        left = [k for k in range(len(self.columns)) if k not in set(columns)]
+        rows = tuple(tuple(row[k] for k in left) for row in self.rows)
+        return replace(self, columns=tuple(self.columns[k] for k in left), rows=rows, groups=())
 
     @property
     def short(self) -> Sheet:

@@ -33,6 +33,7 @@ from pliant.cli.options import in_si, with_options
 from pliant.cli.progress import SearchLine
 from pliant.cli.reporting import Report, check_report, save_report
 from pliant.engine.equations import Equations
+from pliant.language.message_text import enumeration
 from pliant.language.provided import called
 
 Plot = Annotated[str | None, typer.Option("--plot", metavar="FILE", help="Plot to write: .pdf, .svg or .png.")]
@@ -134,7 +135,8 @@ def print_analysis(found: AnalysisResult, *, every: bool = False) -> None:
             continue
         if sheet.title:
             out.print(sheet.title, style="bold", markup=False)
-        print_sheet(sheet if every else sheet.short)
+        if omitted := print_sheet(sheet if every else sheet.short):
+            say(f"not shown: {omitted}; --json or --out has them all")
         if sheet.hidden and not every:
             out.print(f"{sheet.hidden} more {sheet.words}: --json or --out FILE has all", markup=False)
     if large:
@@ -148,9 +150,12 @@ def _width(sheet: Sheet) -> int:
     return sum(2 + max(len(row[k]) for row in (sheet.columns, *sheet.rows)) for k in range(len(sheet.columns)))
 
 
-def print_sheet(sheet: Sheet) -> None:
-    """Print a table; the last column is as wide as there is room, and its texts are broken at spaces and dots."""
-    out, head, rows = console(), sheet.columns, sheet.rows
+def print_sheet(sheet: Sheet) -> str:
+    """Print a table; the last column is as wide as there is room, and its texts are broken at spaces and dots. Returns the columns
+    that are omitted because they do not fit, in words."""
+    out = console()
+    sheet, omitted = fitted(sheet, out.width)
+    head, rows = sheet.columns, sheet.rows
     table = Table(box=None, show_header=any(head))
     for title in head[:-1]:  # the last word of a title is on a second line, to leave room for the last column
         table.add_column(escape("\n".join(title.rsplit(" ", 1))), no_wrap=True)
@@ -160,6 +165,40 @@ def print_sheet(sheet: Sheet) -> None:
     for row in rows:
         table.add_row(*(escape(cell) for cell in row[:-1]), escape(broken(row[-1], room)))
     out.print(table)
+    return omitted
+
+
+FEW_NAMES = 6
+"""More columns than this are counted, not named, where they are not shown."""
+
+
+def fitted(sheet: Sheet, width: int) -> tuple[Sheet, str]:
+    """The table with as many columns of its groups as fit, and the others in words."""
+    if not sheet.groups:
+        return sheet, ""
+    sizes = [
+        2 + max(len(word) for row in ((*head.rsplit(" ", 1),), *((row[k],) for row in sheet.rows)) for word in row)
+        for k, head in enumerate(sheet.columns)
+    ]
+    grouped = {k for begin, end, _ in sheet.groups for k in range(begin, end)}
+    room = width - sum(size for k, size in enumerate(sizes) if k not in grouped)
+    hidden: list[str] = []
+    gone: set[int] = set()
+    first = True
+    for begin, end, what in sheet.groups:
+        columns = range(begin, end)
+        shown = [k for k in columns if first and (k == begin or sum(sizes[begin : k + 1]) <= room)]
+        if not first and sum(sizes[begin:end]) <= room:
+            shown = list(columns)
+        first = first and not columns
+        room -= sum(sizes[k] for k in shown)
+        left = [k for k in columns if k not in shown]
+        gone |= set(left)
+        if left:
+            names = [sheet.columns[k].rsplit(" [", 1)[0] for k in left]
+            many = len(names) > FEW_NAMES and not shown
+            hidden.append(f"{len(names)} {what}" if many else enumeration(names))
+    return sheet.without(gone), ", ".join(hidden)
 
 
 def broken(names: str, room: int) -> str:
