@@ -7,8 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from pliant.cli.common import CommandError, Folder, Json, print_json, say
-from pliant.language.collection import collections
 from pliant.language.message_text import printable
+from pliant.language.traversal import collections
 from pliant.parts.mesh.formats import MeshProblem, read_mesh
 from pliant.robot.importing import import_robot
 

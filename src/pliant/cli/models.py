@@ -30,8 +30,7 @@ from pliant.robot import reader
 from pliant.robot.reader import bundled_robots
 from pliant.robot.robot import RobotSpec
 from pliant.robot.templates import is_robot_name, template_text, templates
-from pliant.show.mesh_picture import draw_meshes, mesh_rows
-from pliant.show.sketch import save
+from pliant.show.sketch import draw_meshes, mesh_rows, save
 from pliant.show.tables import overview, print_tables
 
 if TYPE_CHECKING:

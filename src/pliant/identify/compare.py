@@ -34,10 +34,10 @@ from pliant.identify.recording import (
     undriven,
     window_of,
 )
-from pliant.language.aliases import canonical
 from pliant.language.arguments import ArgumentError, numbers, pair, positive
 from pliant.language.base import InPython, OneOrList
 from pliant.language.faults import SpecError
+from pliant.language.names import canonical
 from pliant.language.provided import with_remarks
 from pliant.language.recording import Recording, RecordingError, read_recording
 from pliant.robot.reader import load_text

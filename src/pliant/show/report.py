@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import pathlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,21 +19,68 @@ from pliant.analysis.result import AnalysisResult
 from pliant.analysis.statics.equilibrium import Equilibrium
 from pliant.analysis.statics.path import Path
 from pliant.engine.outputs import output_units
-from pliant.language.column_headings import heading
 from pliant.language.files import write_whole
 from pliant.language.message_text import INSTANCE
+from pliant.language.table_files import heading
 from pliant.show import plot
 from pliant.show.clips import Clip, path_clip, pose_clip, result_clips, run_clip
-from pliant.show.figures import constraint_error
-from pliant.show.page import encoded, page, prose, table, text
-from pliant.show.plot.described import figures_of
+from pliant.show.page import constraint_error, encoded, figure_html, page, prose, sketch_html, table, text
+from pliant.show.player import player
+from pliant.show.plot.analyses import figures_of
 from pliant.show.plot.motion import profile_names
-from pliant.show.report_part import ReportPart
 from pliant.show.tables import overview, tree_lines
 from pliant.study.results import Table
 
 if TYPE_CHECKING:
     from pliant.engine.equations import Equations
+
+
+@dataclass(frozen=True)
+class ReportPart:
+    """A section of a report.
+
+    Attributes:
+        name: id of its player on the page.
+        missing: what could not be drawn in the whole report, with the reason.
+    """
+
+    name: str
+    missing: list[str] = field(default_factory=list)
+
+    def made(self, make: Callable[[], str], what: str) -> str:
+        """The HTML that a function returns, or a remark that it is missing. PLIANT_DEBUG raises the error instead."""
+        try:
+            return make()
+        except Exception as reason:
+            if os.environ.get("PLIANT_DEBUG"):
+                raise
+            self.missing.append(f"{what} ({str(reason) or type(reason).__name__})")
+            return f'<p class="warning" role="note">Missing, because of an error: {text(self.missing[-1])}</p>'
+
+    def figure(self, draw: Callable[[], Any], words: str) -> str:
+        """A figure with `words` as alternative text."""
+        return self.made(lambda: figure_html(draw, words), words)
+
+    def sketch(self, eqs: Equations, pose: Any, words: str) -> str:
+        """The drawing of the robot."""
+        return self.made(lambda: sketch_html(eqs, pose, words), words)
+
+    def player(self, title: str, make: Callable[[], Sequence[Clip]], all_of: tuple[int, str] | None = None) -> str:
+        """The three-dimensional view of the clips that a function makes, nothing if there are none. all_of: the number of frames of
+        the clip, or of clips, that there could be, and what they are; a note states how many of them are played."""
+
+        def html() -> str:
+            clips = make()
+            if not clips:
+                return ""
+            shown = player(self.name, title, clips)
+            count = len(clips[0].times) if len(clips) == 1 and not clips[0].loops else len(clips)
+            if all_of is None or count >= all_of[0]:
+                return shown
+            return f'{shown}<p class="note">{count} of {all_of[0]} {all_of[1]} are played.</p>'
+
+        return self.made(html, title)
+
 
 FEW_ROWS, MOST_ROWS, MOST_PLOTS, MOST_PLAYED = 12, 40, 8, 12
 """Maximum rows of an open table, rows of any table, plots of outputs, played motions; the page states what is omitted."""
