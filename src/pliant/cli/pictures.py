@@ -31,6 +31,7 @@ from pliant.cli.common import (
 )
 from pliant.cli.model_argument import RESULT_ENDING, open_subject, with_inputs
 from pliant.cli.options import in_si, with_options
+from pliant.cli.progress import Line
 from pliant.engine.equations import Equations
 from pliant.engine.state import State
 from pliant.language.base import Part
@@ -135,16 +136,13 @@ def film(
     subject = open_subject(result, ModelOptions())
     assert subject.run is not None
 
-    def progress(done: int, count: int) -> None:
-        if sys.stderr.isatty():
-            sys.stderr.write(f"\rframe {done} of {count}" + ("\n" if done == count else ""))
-
     eqs, run = subject.equations, subject.run
     look: dict[str, Any] = {"view": view, "size": read_size(size), "labels": labels, "frames": frames}
-    shown = None if json else progress
 
     def paint() -> Film:
-        return make_film(eqs, run, out, fps=fps, speed=speed, **look, progress=shown)
+        with Line() as line:
+            told = (lambda done, count: line.show(f"frame {done} of {count}")) if line.terminal and not json else None
+            return make_film(eqs, run, out, fps=fps, speed=speed, **look, progress=told)
 
     try:
         count = drawing(lambda: answering(paint), out).frames

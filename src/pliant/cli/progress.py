@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from shutil import get_terminal_size
 from typing import IO, Self
 
 # Times [s]: on a terminal the line is redrawn; elsewhere (a file, a pipe) a new line is printed occasionally.
@@ -50,6 +51,7 @@ class Line:
         if not self.terminal:
             self._write(f"{line}\n")
             return
+        line = line[: get_terminal_size().columns - 1]
         self._write("\r" + line.ljust(self.width))
         self.width = max(self.width, len(line))
 
