@@ -163,7 +163,7 @@ def test_the_equilibrium_is_a_state_by_name(slider):
     about = pliant.linearize(slider, at="equilibrium", inputs={"push": 5.0}, input_names="push", output_names="place")
     np.testing.assert_allclose(about.state.q, rest.q)
     assert pliant.modes(slider, at="equilibrium", inputs={"push": 5.0}).state.q == pytest.approx(rest.q)
-    with pytest.raises(KeyError, match="did you mean 'place'"):
+    with pytest.raises(pliant.ArgumentError, match="did you mean 'place'"):
         pliant.linearize(slider, output_names=["plaice"])
 
 

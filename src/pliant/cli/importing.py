@@ -8,8 +8,9 @@ import typer
 
 from pliant.cli.common import CommandError, Folder, Json, print_json, say
 from pliant.language.message_text import printable
+from pliant.language.source import FileProblem
 from pliant.language.traversal import collections
-from pliant.parts.mesh.formats import MeshProblem, read_mesh
+from pliant.parts.mesh.formats import read_mesh
 from pliant.robot.importing import import_robot
 
 
@@ -71,7 +72,7 @@ def mesh(
     """Read a mesh file and summarize it: nodes, edges, size, merged nodes."""
     try:
         found = read_mesh(file, tolerance=tolerance, unit=unit, split=split)
-    except MeshProblem as problem:
+    except FileProblem as problem:
         raise CommandError(str(problem), problem.hint) from None
     degree = found.degree
     answer: dict[str, Any] = {

@@ -34,12 +34,13 @@ from pliant.cli.options import in_si, with_options
 from pliant.cli.progress import Line
 from pliant.engine.equations import Equations
 from pliant.engine.state import State
+from pliant.language.arguments import ArgumentError
 from pliant.language.base import Part
 from pliant.language.scalar import Time
 from pliant.show.clips import parameters_of_run
-from pliant.show.film import Film, FilmError
+from pliant.show.film import Film
 from pliant.show.film import film as make_film
-from pliant.show.live_page import LivePage, NotLocal, check_host, free_port, start_server, tunnel_advice
+from pliant.show.live_page import LivePage, check_host, free_port, start_server, tunnel_advice
 from pliant.show.sketch import save, sketch
 
 
@@ -146,7 +147,7 @@ def film(
 
     try:
         count = drawing(lambda: answering(paint), out).frames
-    except FilmError as reason:
+    except ArgumentError as reason:
         raise CommandError(str(reason)) from None
     if json:
         print_json({"model": result, "status": "ok", "out": out, "frames": count, "fps": fps, "speed": speed})
@@ -178,7 +179,7 @@ def view(
         check_host(host)
         chosen = free_port(port)
         import viser  # noqa: F401
-    except NotLocal as reason:
+    except ArgumentError as reason:
         raise CommandError(str(reason), tunnel_advice(port or DEFAULT_PORT)) from None
     except OSError as reason:
         raise CommandError(

@@ -27,9 +27,10 @@ from pliant.gradient.differentiable import Differentiable, differentiable
 from pliant.language.arguments import ArgumentError, function, is_number
 from pliant.language.base import InPython, OneOrList
 from pliant.language.evaluate import evaluate
+from pliant.language.faults import ExpressionError
 from pliant.language.message_text import describe, suggestion
 from pliant.language.ranges import read_range
-from pliant.language.syntax import Binary, ExpressionError, Node, parse, symbols, to_text
+from pliant.language.syntax import Binary, Node, parse, symbols, to_text
 from pliant.parts.output.base import ExpressionOutput, component
 
 EXAMPLE = 'write it as in model files: "(tip.x - 20 cm)^2 + (tip.z + 30 cm)^2"'
@@ -170,8 +171,19 @@ def _checked(eqs: Equations, node: Node) -> Node:
     return node
 
 
-HOLDS = 1e-6
-"""Accepted violation of a condition, relative to its size."""
+@dataclass(frozen=True)
+class OptimizeNumbers:
+    """Tolerances and limits of optimizations."""
+
+    holds: float = 1e-6
+    """Accepted violation of a condition, relative to its size."""
+    tolerance: float = 1e-8
+    """Tolerance of the objective, relative to its size at the start, at which a gradient-based search ends."""
+    most_evaluations: int = 1_000_000_000
+    """Largest number of evaluations; optimizers count in 32 bits."""
+
+
+NUMBERS = OptimizeNumbers()
 
 
 @dataclass(frozen=True)
@@ -192,7 +204,7 @@ class Evaluation:
     def missed(self) -> float:
         """Largest violation of the conditions, relative to their size; 0 if all are satisfied."""
         most = -min(self.spare.values(), default=0.0)
-        return most if most > HOLDS else 0.0
+        return most if most > NUMBERS.holds else 0.0
 
 
 @dataclass(frozen=True)
@@ -315,10 +327,6 @@ class Problem:
         return np.array(rows)
 
 
-TOLERANCE = 1e-8
-"""Tolerance of the objective, relative to its size at the start, at which a gradient-based search ends."""
-
-
 def by_slsqp(problem: Problem, start: np.ndarray, most: int, seed: int) -> str:
     """SciPy's sequential quadratic programming. Returns the reason if it has not converged."""
     size = abs(problem.look(start).objective) or 1.0
@@ -336,7 +344,7 @@ def by_slsqp(problem: Problem, start: np.ndarray, most: int, seed: int) -> str:
     found = scipy.optimize.minimize(
         lambda x: problem.look(x).objective / size, start, jac=lambda x: problem.look(x).gradient / size,
         bounds=[(0.0, 1.0)] * len(start), constraints=conditions, method="SLSQP",
-        options={"maxiter": most, "ftol": TOLERANCE},
+        options={"maxiter": most, "ftol": NUMBERS.tolerance},
     )  # fmt: skip
     return "" if found.success else str(found.message)
 
@@ -380,8 +388,8 @@ def by_ipopt(problem: Problem, start: np.ndarray, most: int, seed: int) -> str:
     rows, x = Rows(slopes=False), ca.MX.sym("x", n)
     both = rows(x)
     options: Any = {
-        "print_time": False, "ipopt.print_level": 0, "ipopt.sb": "yes", "ipopt.max_iter": most, "ipopt.tol": TOLERANCE,
-        "ipopt.hessian_approximation": "limited-memory", "ipopt.constr_viol_tol": 0.1 * HOLDS,
+        "print_time": False, "ipopt.print_level": 0, "ipopt.sb": "yes", "ipopt.max_iter": most, "ipopt.tol": NUMBERS.tolerance,
+        "ipopt.hessian_approximation": "limited-memory", "ipopt.constr_viol_tol": 0.1 * NUMBERS.holds,
     }  # fmt: skip
     program: Any = {"x": x, "f": both[0], "g": both[1:]}
     solver = ca.nlpsol("search", "ipopt", program, options)
@@ -407,7 +415,7 @@ def by_optuna(problem: Problem, start: np.ndarray, most: int, seed: int) -> str:
             value, rows = problem.try_out(x)
         except (AnalysisFailed, ArgumentError) as reason:
             raise optuna.TrialPruned(str(reason)) from None
-        beyond = np.where(problem.equal, np.abs(rows) - HOLDS, rows)
+        beyond = np.where(problem.equal, np.abs(rows) - NUMBERS.holds, rows)
         trial.set_user_attr("rows", [float(r) for r in beyond])
         return value
 

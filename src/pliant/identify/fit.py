@@ -41,10 +41,10 @@ from pliant.identify.recording import (
 from pliant.identify.search import Search, Solution, Target, Unknowns, least_squares_step, mean_distances
 from pliant.language.arguments import ArgumentError, function, listed, mapping, name_tuple, numbers, pair, positive
 from pliant.language.base import InPython, OneOrList, Problem
-from pliant.language.faults import SpecError
+from pliant.language.faults import ExpressionError, SpecError
 from pliant.language.message_text import describe, unit_text
-from pliant.language.recording import Recording, RecordingError, read_recording
-from pliant.language.units import UnitError, parse_unit
+from pliant.language.recording import Recording, read_recording
+from pliant.language.units import parse_unit
 from pliant.robot.rod_switch import with_fineness
 
 
@@ -110,7 +110,7 @@ def _written(eqs: Equations, name: str) -> WrittenUnit:
     if match:
         try:
             return WrittenUnit(match[1], parse_unit(match[1]).factor)
-        except UnitError:  # an expression
+        except ExpressionError:  # an expression
             pass
     dimension = eqs.model.environment.dimension(name)
     return WrittenUnit(unit_text(dimension), 1.0)
@@ -361,7 +361,7 @@ class Fit(AnalysisResult):
         of the interval."""
         check_names("fitted parameter", [name], self.parameters)
         if name in self.at_bounds:
-            raise RecordingError(f"'{name}' ended on a bound: its profile has one side only; widen the bound")
+            raise ArgumentError(f"'{name}' ended on a bound: its profile has one side only; widen the bound")
         return profile(*self._internals(), name, None if values is None else np.asarray(values, dtype=float))
 
     @on_one_blas_thread
@@ -428,7 +428,7 @@ def _unknowns(
         place = {}
         for name in parameters:
             if name in one.parameters:
-                raise RecordingError(f"'{name}' is fitted, but a measurement also gives it a value; remove one of them")
+                raise ArgumentError(f"'{name}' is fitted, but a measurement also gives it a value; remove one of them")
             label = f"{name}@{own[name]}" if name in own else name
             if label not in labels:
                 labels.append(label)
@@ -438,9 +438,9 @@ def _unknowns(
     start = np.array([eqs.parameters[name] for name in origin])
     mean, deviation = np.array([priors.get(name, (0.0, np.inf)) for name in origin]).T
     if np.any(deviation <= 0):
-        raise RecordingError("the deviation of a prior must be above zero; to fix a parameter, do not fit it")
+        raise ArgumentError("the deviation of a prior must be above zero; to fix a parameter, do not fit it")
     if np.any((start == 0) & ~np.isfinite(deviation)):
-        raise RecordingError("a parameter to fit must not start at zero: its scale is not known. Give it a prior")
+        raise ArgumentError("a parameter to fit must not start at zero: its scale is not known. Give it a prior")
     scale = np.where(np.isfinite(deviation), deviation, np.abs(start))
     limits = np.array([bounds.get(name) or _bounds(eqs, name, name in priors) for name in origin])
     low, high = limits.min(axis=1), limits.max(axis=1)
@@ -735,7 +735,7 @@ class Identification(Analysis):
         check_names("fitted parameter", self.profile or (), names)
         recorded = self._recordings()
         if not recorded:
-            raise RecordingError("there is nothing to fit to: give a recording (against=FILE, --against FILE)")
+            raise ArgumentError("there is nothing to fit to: give a recording (against=FILE, --against FILE)")
         eqs = with_inputs_of(eqs, self.inputs, None, [one for one, _ in recorded], names)
         given = [_with_columns(eqs, self._measurement(eqs, one, rests)) for one, rests in recorded]
         unknowns, places = _unknowns(eqs, names, given, self.bounds or {}, self.priors or {})
@@ -746,7 +746,7 @@ class Identification(Analysis):
         targets = targets_of(eqs)
         size = sum(int(t.samples.fitted.sum()) * t.samples.measured.shape[1] for t in targets)
         if size + unknowns.with_prior.sum() <= len(unknowns.labels):
-            raise RecordingError(f"{size} measured values are too few to fit {len(unknowns.labels)} parameters")
+            raise ArgumentError(f"{size} measured values are too few to fit {len(unknowns.labels)} parameters")
         units = output_units(eqs.model)
         named = {units[name] for target in targets for name in target.samples.blocks}
         unit, stage = thousandths(named.pop()) if len(named) == 1 else "1e-3 of the outputs' units", ["fit"]
