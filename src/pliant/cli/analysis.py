@@ -78,10 +78,10 @@ def _with_flag(error: CommandError, kind: type[Analysis]) -> CommandError:
 def _watched(kind: type[Analysis], options: dict[str, Any], eqs: Equations) -> AnalysisResult:
     """Run an analysis, with a line on its progress if it reports any."""
     if "progress" not in kind.model_fields:
-        return kind.of(options).analyse(eqs)  # type: ignore[no-any-return]
+        return kind.of(options).analyse(eqs)
     with SearchLine() as line:
         one = kind.of(options | {"progress": lambda *report: line(*one.reported(*report))})
-        return one.analyse(eqs)  # type: ignore[no-any-return]
+        return one.analyse(eqs)
 
 
 def finish(

@@ -345,7 +345,8 @@ class RequiredInputs(Analysis):
 
     def run(self, eqs: Equations) -> Actuation:
         """Solve for the inputs."""
-        at, v, t = self.at, self.v, self.time
+        at: Any = self.at
+        v, t = self.v, self.time
         if isinstance(at, str | Mapping):
             state = state_at(eqs.at(parameters=self.parameters), at, 0.0 if t is None else t, where="at")
             at, v, t = state.q, state.v, state.t

@@ -511,7 +511,7 @@ class Optimum(AnalysisResult):
 
     def sheets(self) -> list[Sheet]:
         """Varied values, conditions, and the best points so far."""
-        rows = []
+        rows: list[tuple[str, ...]] = []
         for name, value in self.values.items():
             bound = " (at its bound)" if name in self.at_bounds else ""
             rows.append(
@@ -525,7 +525,8 @@ class Optimum(AnalysisResult):
         ]
         if self.conditions:
             made.append(Sheet(("condition", ""), tuple((x, spare_words(spare)) for x, spare in self.spare.items())))
-        improved, least = [], None
+        improved: list[tuple[str, ...]] = []
+        least: Evaluation | None = None
         for k, visit in enumerate(self.way, 1):
             if least is None or _is_better(visit, least):
                 least = visit

@@ -204,7 +204,8 @@ class Comparisons(AnalysisResult):
     def sheets(self) -> tuple[Sheet, ...]:
         """Accuracy and speed, and the cost of deriving the equations."""
         what = "model" if set(self.models) == {"model"} else "rod"
-        errors, costs = [], []
+        errors: list[tuple[str, ...]] = []
+        costs: list[tuple[str, ...]] = []
         for row in self:
             name = "as it is" if row.rod == "model" else row.rod
             if row.status == Status.FAILED:
@@ -520,8 +521,8 @@ class Compare(Analysis):
                 runs.append(_Failed(_words(models), reason))
         rows = _rows(runs, recording, columns, output, times, inside, np.asarray(rest_at, dtype=float), [*choices[0]])
         rows = [replace(rows[0], notes=(*remarks, *rows[0].notes)), *rows[1:]]
-        models = list(self.rods or {})
-        against = rows[-1].rod if len(models) != 1 else f"{models[0]}={rows[-1].rod}"
+        named = list(self.rods or {})
+        against = rows[-1].rod if len(named) != 1 else f"{named[0]}={rows[-1].rod}"
         return Comparisons.of(rows, eqs, against if recording is None else self.against or recording.file)
 
     def _refuse(self, eqs: Equations, recording: Recording | None) -> None:

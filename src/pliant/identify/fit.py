@@ -297,7 +297,7 @@ class Fit(AnalysisResult):
         return [*made, *self._held_out_sheets(), *self._profile_sheets()]
 
     def _values_sheet(self, counted: str) -> Sheet:
-        rows = []
+        rows: list[tuple[str, ...]] = []
         for name, value in self.parameters.items():
             unit, deviation = self.model_units[name], self.deviations[name]
             bound = " (at its bound)" if name in self.at_bounds else ""

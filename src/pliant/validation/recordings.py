@@ -220,7 +220,9 @@ MODULE_MOTION_WORDS = ("pcs:3", "cosserat:3", "pseudo_rigid:3", "polynomial:3")
 )
 def module_motion(file: Path) -> CaseResult:
     """The bundled module, driven by the recorded pressures."""
-    rows = compare(derive("stiff_flop"), {"arm": MODULE_MOTION_WORDS}, read_recording(file), begin=7.0, end=54.0)
+    rows = compare(
+        derive("stiff_flop"), rods={"arm": MODULE_MOTION_WORDS}, recording=read_recording(file), begin=7.0, end=54.0
+    )
     lines = (
         Line(MODULE_MOTION_WORDS[0], rows[0].time, 1e3 * rows[0].path[:, 1]),
         Line("recorded", rows[0].time, 1e3 * rows[0].measured[:, 1], exact=True),
