@@ -260,8 +260,8 @@ def module_rest(file: Path) -> CaseResult:
     """The bundled module under the recorded pressures."""
     rows = compare(
         derive("stiff_flop"),
-        {"arm": MODULE_REST_WORDS},
-        read_recording(file),
+        rods={"arm": MODULE_REST_WORDS},
+        recording=read_recording(file),
         begin=7.0,
         end=54.0,
         rest_at=tuple(RESTS),
