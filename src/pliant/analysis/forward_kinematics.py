@@ -10,7 +10,7 @@ import numpy as np
 from pliant.analysis.base import Analysis, Seconds, StateGiven, function_of
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.result import Along, AnalysisResult, Sheet
-from pliant.analysis.statics.equilibrium import about
+from pliant.analysis.states import about
 from pliant.engine.core import check_names
 from pliant.engine.equations import Equations
 from pliant.engine.frames import FrameMotion

@@ -12,7 +12,7 @@ from pydantic import Field
 from pliant.analysis.base import Analysis, Seconds, StateGiven, ValuesByName, function_of, named_values
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.result import Along, AnalysisResult, Sheet
-from pliant.analysis.statics.equilibrium import about
+from pliant.analysis.states import about
 from pliant.engine.equations import Equations
 from pliant.engine.model.model import Model
 from pliant.engine.state import State

@@ -14,7 +14,7 @@ from pliant.analysis.base import Analysis, Seconds, SignalNames, StateGiven, Val
 from pliant.analysis.numerics.independent_coordinates import null_space
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.result import Along, AnalysisResult, Sheet
-from pliant.analysis.statics.equilibrium import state_at
+from pliant.analysis.states import state_at
 from pliant.control.limits import LIMITS_HINT, Allocation, Limits, closest_inputs, declared_limits
 from pliant.engine.core import check_names
 from pliant.engine.equations import Equations, Values
