@@ -63,7 +63,7 @@ def command_of(name: str) -> Any:
     command.__name__, command.__doc__ = name, summary(kind)
     if not kind.result.plots:
         every = inspect.signature(command).parameters.values()
-        command.__signature__ = inspect.Signature([x for x in every if x.name != "plot"])  # type: ignore[attr-defined]
+        command.__signature__ = inspect.Signature([x for x in every if x.name != "plot"])
     return command
 
 
@@ -80,8 +80,9 @@ def _watched(kind: type[Analysis], options: dict[str, Any], eqs: Equations) -> A
     if "progress" not in kind.model_fields:
         return kind.of(options).analyse(eqs)
     with SearchLine() as line:
-        one = kind.of(options | {"progress": lambda *report: line(*one.reported(*report))})
-        return one.analyse(eqs)
+        one = kind.of(options)
+        told = {"progress": lambda *report: line(*one.reported(*report))}
+        return one.model_copy(update=told).analyse(eqs)
 
 
 def finish(

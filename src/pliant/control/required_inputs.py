@@ -17,7 +17,7 @@ from pliant.analysis.result import Along, AnalysisResult, Sheet
 from pliant.analysis.states import state_at
 from pliant.control.limits import LIMITS_HINT, Allocation, Limits, closest_inputs, declared_limits
 from pliant.engine.core import check_names
-from pliant.engine.equations import Equations, Values
+from pliant.engine.equations import Equations, InputValues, Values
 from pliant.engine.model.model import Model
 from pliant.engine.state import read_state
 from pliant.language.arguments import ArgumentError, array, mapping, name_tuple, need_equations, number, of_type, vector
@@ -258,7 +258,7 @@ def balancing_inputs(
     metric: np.ndarray | None = None,
     preferred: Values | None = None,
     t: float | None = None,
-    inputs: Values | None = None,
+    inputs: InputValues | None = None,
     parameters: Values | None = None,
 ) -> Actuation:
     """The inputs that produce the accelerations a in the state (q, v), or in a State; the options are those of `RequiredInputs`."""
@@ -348,7 +348,7 @@ class RequiredInputs(Analysis):
         at: Any = self.at
         v, t = self.v, self.time
         if isinstance(at, str | Mapping):
-            state = state_at(eqs.at(parameters=self.parameters), at, 0.0 if t is None else t, where="at")
+            state = state_at(eqs.at(parameters=self.parameters), self.at, 0.0 if t is None else t, where="at")
             at, v, t = state.q, state.v, state.t
         a = self.a
         if self.accelerations:
