@@ -14,7 +14,7 @@ from pliant.analysis.numerics.coordinate_rows import coordinate_rows
 from pliant.analysis.numerics.labelled_arrays import Variable
 from pliant.analysis.numerics.state import assemble, driven_words, given_state
 from pliant.analysis.numerics.status import Status
-from pliant.analysis.remark import remark
+from pliant.analysis.remark import RemarkRule, remark
 from pliant.analysis.remarks.contact_remarks import rest_remarks, sliding_words
 from pliant.analysis.remarks.crossing_surfaces import crossing_notes
 from pliant.analysis.remarks.validity import negative_tension_warnings, range_warnings, undetermined_reactions
@@ -251,8 +251,8 @@ class FindEquilibrium(Analysis):
     name: ClassVar[str] = "equilibrium"
     title: ClassVar[str] = "Equilibrium"
     state: ClassVar[str] = "start"
-    result = Equilibrium
-    remarks = (
+    result: ClassVar[type[AnalysisResult]] = Equilibrium
+    remarks: ClassVar[tuple[RemarkRule, ...]] = (
         moved_onto_constraints, prescribed_motions_held, negative_tensions, inputs_beyond_limits, left_unstable_pose,
         passed_through_surfaces, beyond_range, friction_of_tendons_at_rest, reactions_not_unique, overlapping_parts,
         friction_supports, stable_with_damping,

@@ -369,10 +369,11 @@ class Continuation(Analysis):
         yield from named_values(("imperfection",), self.imperfection, dict.fromkeys(model.v_names), "rate", model)
         states = state_dimensions(model)
         reached = {name: states[name] for name in model.q_names}
+        names: dict[str, set[str | None]] = {"stop": set(self.stop), "by": {self.by}}
         for name, unit in output_units(model).items():
             parts = output_parts(model, name)
             reached |= dict.fromkeys(parts, unit_dimension(unit))
-            for where, named in {"stop": set(self.stop), "by": {self.by}}.items():
+            for where, named in names.items():
                 if name in named and name not in parts:
                     yield (
                         (where,),

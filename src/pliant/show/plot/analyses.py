@@ -371,7 +371,8 @@ def figures_of(found: AnalysisResult) -> Iterator[tuple[Callable[..., Any], str]
         elif isinstance(described, Picture):
             yield partial(sketch, found.equations, found), described.title
         elif isinstance(described, Profile):
-            yield partial(plot.profile, found, described.output), f"{described.output} along the rod"
+            profile: Callable[..., Any] = plot.profile
+            yield partial(profile, found, described.output), f"{described.output} along the rod"
         elif isinstance(described, Lines):
             yield partial(lines, found, described), described.title
         else:
