@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, cast
 
 import numpy as np
 import scipy
@@ -17,7 +17,7 @@ from pliant.analysis.result import Along, AnalysisResult, Sheet
 from pliant.analysis.states import state_at
 from pliant.control.limits import LIMITS_HINT, Allocation, Limits, closest_inputs, declared_limits
 from pliant.engine.core import check_names
-from pliant.engine.equations import Equations, InputValues, Values
+from pliant.engine.equations import Equations, Values
 from pliant.engine.model.model import Model
 from pliant.engine.state import read_state
 from pliant.language.arguments import ArgumentError, array, mapping, name_tuple, need_equations, number, of_type, vector
@@ -258,7 +258,7 @@ def balancing_inputs(
     metric: np.ndarray | None = None,
     preferred: Values | None = None,
     t: float | None = None,
-    inputs: InputValues | None = None,
+    inputs: Values | None = None,
     parameters: Values | None = None,
 ) -> Actuation:
     """The inputs that produce the accelerations a in the state (q, v), or in a State; the options are those of `RequiredInputs`."""
@@ -346,7 +346,7 @@ class RequiredInputs(Analysis):
     def run(self, eqs: Equations) -> Actuation:
         """Solve for the inputs."""
         at: Any = self.at
-        v, t = self.v, self.time
+        v, t, inputs = self.v, self.time, cast(Values | None, self.inputs)
         if isinstance(at, str | Mapping):
             state = state_at(eqs.at(parameters=self.parameters), self.at, 0.0 if t is None else t, where="at")
             at, v, t = state.q, state.v, state.t
@@ -355,7 +355,7 @@ class RequiredInputs(Analysis):
             a = np.array([self.accelerations.get(name, 0.0) for name in eqs.rates], dtype=float)
         return balancing_inputs(
             eqs, at, v, a, use=self.use, limits=self.limits, forces=self.forces, metric=self.metric,
-            preferred=self.preferred, t=t, inputs=self.inputs, parameters=self.parameters,
+            preferred=self.preferred, t=t, inputs=inputs, parameters=self.parameters,
         )  # fmt: skip
 
 
