@@ -154,19 +154,26 @@ def _width(sheet: Sheet) -> int:
 def print_sheet(sheet: Sheet) -> str:
     """Print a table; the last column is as wide as there is room, and its texts are broken at spaces and dots. Returns the columns
     that are omitted because they do not fit, in words."""
-    out = console()
+    out, grouped = console(), bool(sheet.groups)
     sheet, omitted = fitted(sheet, out.width)
     head, rows = sheet.columns, sheet.rows
     table = Table(box=None, show_header=any(head))
     for title in head[:-1]:  # the last word of a title is on a second line, to leave room for the last column
-        table.add_column(escape("\n".join(title.rsplit(" ", 1))), no_wrap=True)
-    table.add_column(escape(head[-1]), overflow="fold")
+        table.add_column(escape("\n".join(two_lines(title))), no_wrap=True)
+    last = "\n".join(two_lines(head[-1])) if grouped else head[-1]
+    table.add_column(escape(last), overflow="fold")
     widths = (max(len(word) for row in rows for word in (row[k], *head[k].split())) for k in range(len(head) - 1))
     room = out.width - 2 * len(head) - sum(widths) if rows else out.width
     for row in rows:
         table.add_row(*(escape(cell) for cell in row[:-1]), escape(broken(row[-1], room)))
     out.print(table)
     return omitted
+
+
+def two_lines(title: str) -> tuple[str, ...]:
+    """The heading of a column, its unit or else its last word on a second line."""
+    name, bracket, unit = title.partition(" [")
+    return (name, f"[{unit}") if bracket else tuple(title.rsplit(" ", 1))
 
 
 FEW_NAMES = 6
@@ -178,7 +185,7 @@ def fitted(sheet: Sheet, width: int) -> tuple[Sheet, str]:
     if not sheet.groups:
         return sheet, ""
     sizes = [
-        2 + max(len(word) for row in ((*head.rsplit(" ", 1),), *((row[k],) for row in sheet.rows)) for word in row)
+        2 + max(len(word) for row in (two_lines(head), *((row[k],) for row in sheet.rows)) for word in row)
         for k, head in enumerate(sheet.columns)
     ]
     grouped = {k for begin, end, _ in sheet.groups for k in range(begin, end)}
