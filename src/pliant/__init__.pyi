@@ -19,14 +19,14 @@ from .analysis.inverse_kinematics import inverse_kinematics as inverse_kinematic
 from .analysis.inverse_kinematics import manipulability as manipulability
 from .analysis.linearize import linearize as linearize
 from .analysis.modes import modes as modes
+from .analysis.motion.current_state import Now as Now
 from .analysis.motion.events import Event as Event
-from .analysis.motion.events import Now as Now
+from .analysis.motion.result import Result as Result
+from .analysis.motion.result import Track as Track
 from .analysis.numerics.loop_closure import AssemblyError as AssemblyError
 from .analysis.numerics.netcdf_files import ResultFileError as ResultFileError
-from .analysis.numerics.result import Result as Result
 from .analysis.numerics.status import AnalysisFailed as AnalysisFailed
 from .analysis.numerics.status import Status as Status
-from .analysis.numerics.track import Track as Track
 from .analysis.path import Path as Path
 from .analysis.path import continuation as continuation
 from .analysis.simulate import simulate as simulate

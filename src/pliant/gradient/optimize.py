@@ -16,9 +16,9 @@ from pydantic import Field
 
 from pliant.analysis.base import Analysis, Option, Seconds, function_of
 from pliant.analysis.equilibrium import equilibrium
-from pliant.analysis.motion.simulate import simulate
 from pliant.analysis.numerics.status import AnalysisFailed, Status
 from pliant.analysis.result import Along, AnalysisResult, Sheet
+from pliant.analysis.simulate import simulate
 from pliant.engine.equations import Equations
 from pliant.engine.input_values import INSTANT, inputs_over_time, names_in
 from pliant.engine.outputs import output_function, output_names

@@ -14,10 +14,10 @@ from pliant.analysis.base import Analysis, Option, Seconds, SignalNames, functio
 from pliant.analysis.derivation.derive import derive
 from pliant.analysis.equilibrium import equilibrium
 from pliant.analysis.integrators import Method, Rosenbrock
-from pliant.analysis.motion.simulate import simulate
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.remark import remark
 from pliant.analysis.result import Along, AnalysisResult, Sheet
+from pliant.analysis.simulate import simulate
 from pliant.engine.equations import Equations, InputValues
 from pliant.engine.input_values import inputs_over_time
 from pliant.engine.outputs import output_units

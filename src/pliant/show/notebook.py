@@ -16,7 +16,7 @@ from pliant.show.page import frame, page, table, text
 from pliant.show.player import player
 
 if TYPE_CHECKING:
-    from pliant.analysis.numerics.result import Result
+    from pliant.analysis.motion.result import Result
     from pliant.analysis.result import AnalysisResult
     from pliant.engine.equations import Equations
     from pliant.robot.robot import RobotSpec
@@ -90,7 +90,7 @@ def result_html(run: Result) -> str:
         return [run_clip(eqs, run, most=LIMITS.most_frames)] if len(run.time) else []
 
     first, *_ = repr(run).split("\n", 1)
-    return f"<p>{text(first)}</p>" + _remarks(run.warnings) + _view("the motion", clips)
+    return f"<p>{text(first)}</p>" + _remarks(run.remarks) + _view("the motion", clips)
 
 
 def _start(eqs: Equations) -> Clip:
