@@ -21,11 +21,11 @@ from pliant.analysis.remark import remark
 from pliant.analysis.result import Along, AnalysisResult, Poses, Sheet
 from pliant.engine.binding import Binding
 from pliant.engine.core import check_names
-from pliant.engine.equations import Equations, Values
+from pliant.engine.equations import Equations, Values, need_equations
 from pliant.engine.initial_states import prescribed_coordinates
 from pliant.engine.input_values import inputs_at_time
 from pliant.engine.state import State, read_state
-from pliant.language.arguments import ArgumentError, array, flag, need_equations, number, positive, vector
+from pliant.language.arguments import ArgumentError, array, flag, number, positive, vector
 from pliant.language.base import InPython
 from pliant.language.message_text import enumeration
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
@@ -32,9 +32,6 @@ from pliant.robot.robot import RobotSpec
 from pliant.robot.templates import is_robot_name, template_text, templates
 from pliant.show.sketch import draw_meshes, mesh_rows, save
 from pliant.show.tables import overview, print_tables
-
-if TYPE_CHECKING:
-    from pliant.robot.robot import RobotSpec
 
 
 def check(model: Model, set: Set = None, variant: Variant = None, folder: Folder = None, json: Json = False) -> int:

@@ -17,10 +17,10 @@ from pliant.analysis.result import Along, AnalysisResult, Sheet
 from pliant.analysis.states import state_at
 from pliant.control.limits import LIMITS_HINT, Allocation, Limits, closest_inputs, declared_limits
 from pliant.engine.core import check_names
-from pliant.engine.equations import Equations, Values
+from pliant.engine.equations import Equations, Values, need_equations
 from pliant.engine.model.model import Model
 from pliant.engine.state import read_state
-from pliant.language.arguments import ArgumentError, array, mapping, name_tuple, need_equations, number, of_type, vector
+from pliant.language.arguments import ArgumentError, array, mapping, name_tuple, number, of_type, vector
 from pliant.language.base import InPython, Problem
 from pliant.language.message_text import unit_after_value
 
