@@ -216,8 +216,10 @@ class AnalysisResult(ABC):
         """Results that its report shows after it, such as the motion of an optimum."""
         return ()
 
-    interrupted: ClassVar[bool] = False
-    """Whether Ctrl-C or a time limit ended it."""
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C or a time limit ended it."""
+        return False
 
     def derived(self) -> Iterable[tuple[str, Variable]]:
         """Variables that are computed from the others, such as outputs of the robot; files have them, but they are not read."""
