@@ -24,6 +24,7 @@ from .analysis.numerics.status import AnalysisFailed as AnalysisFailed
 from .analysis.numerics.status import Status as Status
 from .analysis.numerics.track import Track as Track
 from .analysis.path import continuation as continuation
+from .analysis.periodic import periodic as periodic
 from .analysis.simulate import simulate as simulate
 from .analysis.statics.equilibrium import equilibria as equilibria
 from .analysis.statics.path import Path as Path
