@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from math import lcm
 from typing import Annotated, Any, ClassVar
 
@@ -84,7 +85,7 @@ class PeriodicNumbers:
     collapsed: float = 1e-3
     """Orbits smaller than this part of the motion that they were searched from are its equilibrium."""
     outside: float = 1e-6
-    """Floquet multipliers above 1 by this much are outside of the unit circle: the error of those of resolved orbits is below it."""
+    """Floquet multipliers above 1 by this much are outside of the unit circle: more than the error of those of resolved orbits."""
     first_step: float = 0.02
     """First step along a branch, as a part of its scaled length."""
     least_step: float = 1e-5
@@ -106,9 +107,7 @@ NODES = np.array([0.0, (4 - _ROOT) / 10, (4 + _ROOT) / 10, 1.0])
 
 def _basis(x: np.ndarray) -> np.ndarray:
     """Lagrange polynomials through NODES at x, len(x) x 4."""
-    columns = [
-        np.prod([(x - b) / (a - b) for m, b in enumerate(NODES) if m != k], axis=0) for k, a in enumerate(NODES)
-    ]
+    columns = [np.prod([(x - b) / (a - b) for m, b in enumerate(NODES) if m != k], axis=0) for k, a in enumerate(NODES)]
     return np.stack(columns, axis=-1)
 
 
@@ -144,15 +143,25 @@ class PeriodicOrbits(AnalysisResult):
         bifurcations: fold, branch point, period doubling or torus where the stability changes; empty for other points.
         energies: kinetic and potential energy at the start of the orbit [J].
         errors: estimated error of the orbit relative to its size [-].
-        phase: fractions of the period at which orbits are saved. q, v: positions and rates there.
+        phase: fractions of the period at which orbits are saved. q, v: positions and rates there; leading_position,
+            leading_rate: of the leading coordinate in the last orbit.
         kind: limit cycle, driven, or undamped (one of a family of orbits).
         parameter: that was changed, or empty.
         state: of the first orbit at its start.
     """
 
-    plots = ("orbit", Lines("values", ("largest",), "amplitude over the parameter", where="stable"),
-             Lines("values", ("periods",), "period over the parameter", where="stable"), "multipliers")  # fmt: skip
-    played = "Each orbit is played with its own period; very fast and slow ones are slowed down or sped up to two seconds."
+    plots = (
+        Lines("values", ("largest",), "amplitude over the parameter", where="stable"),
+        Lines("values", ("periods",), "period over the parameter", where="stable"),
+        Lines(
+            "leading_position",
+            ("leading_rate",),
+            "the orbit in the plane of the coordinate that moves most and its rate",
+        ),
+    )
+    played = (
+        "Each orbit is played with its own period; very fast and slow ones are slowed down or sped up to two seconds."
+    )
 
     values: Annotated[np.ndarray, Along("point", text="parameter")]
     periods: Annotated[np.ndarray, Along("point", unit="s", text="period")]
@@ -166,9 +175,11 @@ class PeriodicOrbits(AnalysisResult):
     energies: Annotated[np.ndarray, Along("point", unit="J")]
     errors: Annotated[np.ndarray, Along("point", unit="1")]
     phase: Annotated[np.ndarray, Along("phase")]
+    leading_position: Annotated[np.ndarray, Along("phase", text="leading coordinate (SI units)")]
+    leading_rate: Annotated[np.ndarray, Along("phase", text="its rate (SI units)")]
     q: Annotated[np.ndarray, Along("point", "phase", "coordinate")]
     v: Annotated[np.ndarray, Along("point", "phase", "rate")]
-    state: State | None
+    state: State
     equations: Equations
     kind: str = ""
     parameter: str = ""
@@ -189,6 +200,10 @@ class PeriodicOrbits(AnalysisResult):
     def start(self, point: int = -1) -> State:
         """The state at the start of an orbit, at time 0, for `simulate`."""
         return State(self.q[point, 0].copy(), self.v[point, 0].copy(), 0.0)
+
+    def drawn(self) -> tuple[Lines, ...]:
+        """The branch over the parameter if there is one, and the last orbit."""
+        return () if not len(self) or not self.leading else self.plots if self.parameter else self.plots[-1:]
 
     def sheets(self) -> tuple[Sheet, ...]:
         """A table of the orbits, and of the coordinates of a single one."""
@@ -212,8 +227,9 @@ class PeriodicOrbits(AnalysisResult):
         yield f"{self.largest[k]:.6g}"
         yield "yes" if self.stable[k] else "no"
         free = self.multipliers.shape[1] - self.trivial
-        value = self.multipliers[k, 0] if free else np.nan
-        yield f"{np.real(value):.5g}{f' ± {abs(np.imag(value)):.5g}i' if np.imag(value) else ''}"
+        value = complex(self.multipliers[k, 0]) if free else 0.0
+        turning = f" ± {abs(value.imag):.5g}i" if value.imag else ""
+        yield f"{value.real:.5g}{turning}" if free else "-"
         if self.parameter:
             yield self.bifurcations[k]
 
@@ -276,7 +292,7 @@ class Flow:
         return made.q, made.v
 
     def independent(self, q: np.ndarray, v: np.ndarray) -> tuple[list[int], np.ndarray]:
-        """Rates that may be chosen (f), and changes (2 nv x 2 f) of a state at time 0 by those of the chosen ones and their rates."""
+        """Independent rates (f), and changes (2 nv x 2 f) of a state at time 0 by those of their coordinates and of them."""
         bound, n = self.bound, self.bound.nv
         if not bound.m:
             return list(range(n)), np.eye(2 * n)
@@ -386,9 +402,10 @@ def _increment_rates(group: ConfigurationGroup, x: np.ndarray, v: np.ndarray) ->
 class Linearized:
     """An orbit with its equations linearized over the period.
 
-    response: changes of the stages, N x 3 x 2 nv x columns, per unit of the unknowns: scaled independent changes of the start (2 f),
-    the residual, the period (relative), a damping that is added, and the parameter (of its range). matrix: of the closed orbit in
-    scaled units, 2 f x columns; chosen: independent rates.
+    response: changes of the stages, N x 3 x 2 nv x columns, per unit of the unknowns: scaled independent changes of the start
+    (2 f = free), the residual, the period (relative), a damping that is added, and the parameter (of its range). by_start: the same
+    of the start. matrix: how far the orbit is from closed, in scaled units, 2 f x columns. flow_row: change of the start along the
+    motion. energy_row, energy: at the start, the change of the energy per unit of the unknowns, and the energy [J].
     """
 
     orbit: Orbit
@@ -563,7 +580,9 @@ class Shooting:
         v = orbit.v + factor * by_stage[:, :, n:]
         return replace(orbit, q0=q0, v0=v0, q=q, v=v, period=period, value=value), float(size)
 
-    def corrected(self, orbit: Orbit, tolerance: float, last: np.ndarray | None = None) -> tuple[Linearized, int] | None:
+    def corrected(
+        self, orbit: Orbit, tolerance: float, last: np.ndarray | None = None
+    ) -> tuple[Linearized, int] | None:
         """The periodic orbit near a guess, and the number of iterations; None where Newton's method does not converge."""
         smallest = np.inf
         for iteration in range(NUMBERS.iterations):
@@ -655,7 +674,9 @@ class Shooting:
         found = np.linalg.lstsq(matrix, right, rcond=1e-14)[0]
         return np.asarray(found / np.linalg.norm(found))
 
-    def stepped(self, at: Linearized, direction: np.ndarray, step: float, tolerance: float) -> tuple[Linearized, int] | None:
+    def stepped(
+        self, at: Linearized, direction: np.ndarray, step: float, tolerance: float
+    ) -> tuple[Linearized, int] | None:
         """The orbit a step further along the branch."""
         *_, unknown = self.bordered(at, direction)
         try:
@@ -758,7 +779,13 @@ class Branch:
         kind = "fold"
         if not folds:
             value = (multipliers if before > now else after)[index]
-            kind = "torus" if abs(value.imag) > 1e-6 * abs(value) else "branch point" if value.real > 0 else "period doubling"
+            kind = (
+                "torus"
+                if abs(value.imag) > 1e-6 * abs(value)
+                else "branch point"
+                if value.real > 0
+                else "period doubling"
+            )
         self.add(here, float(shooting.errors(here.orbit).max()), kind)
 
 
@@ -766,7 +793,7 @@ class Branch:
 
 
 def angular_rates(expression: ca.SX, t: ca.SX) -> list[ca.SX] | None:
-    """Derivatives by time of the arguments of all sines and cosines of an expression of time; None if it depends on time otherwise."""
+    """Derivatives by time of the arguments of all sines and cosines of an expression; None if it depends on time otherwise."""
     if not ca.depends_on(expression, t):
         return []
     if expression.numel() != 1:
@@ -795,14 +822,14 @@ def input_period(eqs: Equations, given: dict[str, Any]) -> float | None:
     for i, name in enumerate(eqs.inputs):
         if name in given and isinstance(given[name], str):
             u[i] = input_expression(model, name, given[name], eqs.given_parameters, t)
-        elif name in given and not isinstance(given[name], int | float):
-            raise ArgumentError(f"the period of the input '{name}' is not known", "give the period")
-        elif name in eqs.given_inputs and not isinstance(eqs.given_inputs[name], int | float):
+        elif not isinstance((eqs.given_inputs | given).get(name, 0.0), int | float):
             raise ArgumentError(f"the period of the input '{name}' is not known", "give the period")
         elif name in eqs.given_inputs:
             u[i] = float(eqs.given_inputs[name])
         elif bound.input_kind[i] == SERIES:
-            raise ArgumentError(f"the input '{name}' is a recorded series, whose period is not known", "give the period")
+            raise ArgumentError(
+                f"the input '{name}' is a recorded series, whose period is not known", "give the period"
+            )
     varying = [u]
     if plan.values is not None:
         varying.append(ca.substitute(plan.values(t, inputs[: plan.values.size1_in(1)], parameters), inputs, u))
@@ -882,7 +909,7 @@ class Search:
 
     def path(self, q: np.ndarray) -> np.ndarray:
         """Increments from the first position along a motion, over their sizes."""
-        steps = [self.group.difference(a, b) for a, b in zip(q[:-1], q[1:], strict=True)]
+        steps = [self.group.difference(a, b) for a, b in pairwise(q)]
         return np.cumsum([np.zeros(len(self.lengths)), *steps], axis=0) / self.lengths
 
     def may_turn(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -968,10 +995,12 @@ class Search:
         while total <= NUMBERS.most_periods:
             until = periods * slow
             found = self.run(until, state, save_every=until / (100 * periods))
-            z, spread = self.scaled(found)
-            first = first or spread
+            z, spread, whole = self.scaled(found)
+            first = first or whole
             if spread <= NUMBERS.collapsed * first:
-                raise NoOrbit("the motion from the start comes to rest: it has no limit cycle; give another `start`, or periodic inputs")
+                raise NoOrbit(
+                    "the motion from the start comes to rest: it has no limit cycle; give another `start`, or periodic inputs"
+                )
             begin, period = (0.0, self.first_return(z, found.time)) if undamped else self.last_return(z, found.time)
             if period:
                 at = found.time.searchsorted(begin)
@@ -987,8 +1016,8 @@ class Search:
             state, total, periods = replace(found.final, t=0.0), total + periods, 2 * periods
         if undamped:
             raise NoOrbit(
-                "the motion from the start does not repeat: without damping most motions do not; give a `start` near a vibration, or "
-                "`start: equilibrium` for the slowest one"
+                "the motion from the start does not repeat: without damping most motions do not; give a `start` near a "
+                "vibration, or `start: equilibrium` for the slowest one"
             )
         decays = spread < 0.5 * first
         raise NoOrbit(
@@ -1004,13 +1033,13 @@ class Search:
         work = np.abs([x[2:4] for x in power]).sum(axis=1).max()
         return bool(work <= 1e-9 * max(x[0] for x in power) * 2 * np.pi / period)
 
-    def scaled(self, run: Result) -> tuple[np.ndarray, float]:
-        """States of a motion in scaled units (from its last one), and how far they spread in the last quarter."""
+    def scaled(self, run: Result) -> tuple[np.ndarray, float, float]:
+        """States of a motion in scaled units, and how far they spread in the last quarter and in all."""
         x = self.path(np.asarray(run.q))
         v = np.asarray(run.v) / self.lengths
         spread = np.ptp(x[-len(x) // 4 :], axis=0).max()
         rates = max(np.ptp(v[-len(v) // 4 :], axis=0).max(), 1e-300)
-        return np.hstack([x, v * (spread / rates)]), float(spread)
+        return np.hstack([x, v * (spread / rates)]), float(spread), float(np.ptp(x, axis=0).max())
 
     def last_return(self, z: np.ndarray, time: np.ndarray) -> tuple[float, float]:
         """Time at which the last repeated part of a motion begins, and its length [s]; 0 if nothing repeats."""
@@ -1057,7 +1086,10 @@ def one_of_a_family(eqs: Equations, result: PeriodicOrbits) -> str | None:
     )
 
 
-@remark("the model has controllers", "they are sampled, so that the motion between samples is not a differential equation of the state")
+@remark(
+    "the model has controllers",
+    "they are sampled, so that the motion between samples is not a differential equation of the state",
+)
 def controllers_left_out(eqs: Equations, result: PeriodicOrbits) -> str | None:
     """Controllers of the model do not act on orbits."""
     return "the controllers of the model are not part of the orbit" if eqs.model.spec.control else None
@@ -1072,7 +1104,9 @@ def orbit_not_resolved(eqs: Equations, result: PeriodicOrbits) -> str | None:
     return f"the error of the orbit is about {worst:.1g} of its size, above the tolerance {result.tolerance:g}"
 
 
-@remark("surfaces that may touch with friction", "springs of static friction have a memory, which is no part of the state")
+@remark(
+    "surfaces that may touch with friction", "springs of static friction have a memory, which is no part of the state"
+)
 def friction_by_velocity(eqs: Equations, result: PeriodicOrbits) -> str | None:
     """Static friction of contacts."""
     if not eqs.model.system.contacts.laws:
@@ -1148,7 +1182,7 @@ class Periodic(Analysis):
                 raise
             state = reason.result.state
         state = State(*flow.start(np.array(state.q), np.array(state.v)), 0.0)
-        search = Search(self, eqs, flow, state, given or None, group)
+        search = Search(self, flow.eqs, flow, state, given or None, group)
         reach = abs(float(self.to) - value) if self.to is not None and np.isfinite(value) else 1.0
 
         def shooting_of(kind: str) -> Shooting:
@@ -1160,7 +1194,9 @@ class Periodic(Analysis):
             if flow.period is not None:
                 shooting = shooting_of("driven")
                 if self.parameter == ENERGY:
-                    raise ArgumentError("the energy of a driven motion is not constant", "follow a parameter of the model")
+                    raise ArgumentError(
+                        "the energy of a driven motion is not constant", "follow a parameter of the model"
+                    )
                 first = search.driven(shooting, value)
             else:
                 shooting, first = search.autonomous(shooting_of, value)
@@ -1169,7 +1205,7 @@ class Periodic(Analysis):
                         "a limit cycle has no energy to choose: the robot is damped", "follow a parameter of the model"
                     )
         except NoOrbit as reason:
-            return _result(self, eqs, flow, None, (), Status.FAILED, str(reason))
+            return _result(self, search, None, (), Status.FAILED, str(reason))
         first, error = shooting.refined(first, self.tolerance)
         branch = Branch(shooting, self.tolerance)
         status, message = Status.CONVERGED, ""
@@ -1180,14 +1216,15 @@ class Periodic(Analysis):
         branch.add(first, error)
         if self.to is not None:
             status, message = branch.follow(float(self.to), self.max_points, self.max_step)
-        return _result(self, eqs, flow, shooting, tuple(branch.points), status, message)
+        return _result(self, search, shooting, tuple(branch.points), status, message)
 
     def _check(self, eqs: Equations) -> None:
         if (self.parameter is None) != (self.to is None):
             raise ArgumentError("parameter and to belong together", "give both, or none")
         if eqs.model.followed:
             raise ArgumentError(
-                "orbits of robots with prescribed rates or accelerations cannot be searched", "prescribe positions instead"
+                "orbits of robots with prescribed rates or accelerations cannot be searched",
+                "prescribe positions instead",
             )
         if not eqs.rates:
             raise ArgumentError("the robot has no coordinates, so it does not move")
@@ -1238,16 +1275,16 @@ def _flows(analysis: Periodic, eqs: Equations, given: dict[str, Any]) -> Callabl
 
 
 def _result(
-    analysis: Periodic, eqs: Equations, flow: Flow, shooting: Shooting | None,
+    analysis: Periodic, search: Search, shooting: Shooting | None,
     points: tuple[tuple[Linearized, np.ndarray, float, str], ...], status: Status, message: str,
 ) -> PeriodicOrbits:  # fmt: skip
     """The result of orbits."""
+    eqs, flow, group = search.eqs, search.flow, search.group
     phases = np.linspace(0, 1, NUMBERS.phases + 1)
     count, n = len(points), len(eqs.rates)
     q, v = np.zeros((count, len(phases), len(eqs.coordinates))), np.zeros((count, len(phases), n))
     for k, (at, *_) in enumerate(points):
         q[k], v[k] = at.orbit.at(phases, flow.bound.increment)
-    group = ConfigurationGroup(eqs.model.system)
     lowest, highest = np.full((count, q.shape[2]), np.nan), np.full((count, q.shape[2]), np.nan)
     for k, (at, *_) in enumerate(points):
         low, high = at.orbit.ranges()
@@ -1271,10 +1308,22 @@ def _result(
     return PeriodicOrbits(
         np.array([x[0].orbit.value for x in points]), periods, lowest, highest, amplitudes,
         amplitudes[:, eqs.coordinates.index(leading)] if leading else np.full(count, np.nan), multipliers, stable,
-        tuple(x[3] for x in points), np.array([x[0].energy for x in points]), np.array([x[2] for x in points]), phases, q, v,
-        None if first is None else State(first.q0, first.v0, 0.0), flow.eqs, shooting.kind if shooting else "",
+        tuple(x[3] for x in points), np.array([x[0].energy for x in points]), np.array([x[2] for x in points]), phases,
+        *_plane(group, q, v, eqs.coordinates, leading), q, v,
+        search.start if first is None else State(first.q0, first.v0, 0.0), flow.eqs, shooting.kind if shooting else "",
         analysis.parameter or "", leading, trivial, float(analysis.tolerance), status, message,
     )  # fmt: skip
+
+
+def _plane(
+    group: ConfigurationGroup, q: np.ndarray, v: np.ndarray, names: tuple[str, ...], leading: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Position and rate of the leading coordinate in the last orbit."""
+    if not leading:
+        return (np.full(NUMBERS.phases + 1, np.nan),) * 2
+    k = names.index(leading)
+    (rate,) = group.plain_v[np.asarray(group.plain_q) == k]
+    return q[-1, :, k], v[-1, :, rate]
 
 
 periodic = function_of(Periodic)

@@ -155,6 +155,10 @@ class AnalysisResult(ABC):
         """Its tables."""
         return ()
 
+    def drawn(self) -> Sequence[Plot]:
+        """Those of its plots that have something to show."""
+        return self.plots
+
     def poses(self) -> Iterable[Poses]:
         """Poses of the robot to play."""
         return ()

@@ -26,7 +26,7 @@ def plot_result(found: AnalysisResult, **options: Any) -> Any:
 
 def figures_of(found: AnalysisResult) -> Iterator[tuple[Callable[..., Any], str]]:
     """The plots of a result: functions that draw them, and what they show."""
-    for described in type(found).plots:
+    for described in found.drawn():
         if isinstance(described, str):
             draw = getattr(plot, described)
             yield partial(draw, found), (draw.__doc__ or described).split("\n")[0].rstrip(".")
