@@ -6,12 +6,23 @@ so that the command line starts without unneeded imports.
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import Any
+
 import lazy_loader
 
 from pliant.language.display import show_by
 from pliant.language.foreign import read_by
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_listed, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+
+def __getattr__(name: str) -> Any:
+    """A public name; the functions of all analyses for many cases (`NAME_many`) are public, too."""
+    if name.endswith("_many") and name not in __all__:
+        return getattr(import_module("pliant.study.many"), name)
+    return _listed(name)
+
 
 show_by(
     {

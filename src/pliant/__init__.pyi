@@ -72,7 +72,7 @@ from .study.many import equilibrium_many as equilibrium_many
 from .study.many import linearize_many as linearize_many
 from .study.many import modes_many as modes_many
 from .study.many import simulate_many as simulate_many
-from .study.sweep import sweep as sweep
+from .study.many import sweep as sweep
 from .targets.base import Export as Export
 from .targets.c import export_c as export_c
 from .targets.cuda import export_cuda as export_cuda

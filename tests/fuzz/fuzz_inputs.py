@@ -28,7 +28,7 @@ from pliant.language.names import FUNCTIONS
 from pliant.language.source import MODEL_FOLDER, bundled
 from pliant.robot.derive import derive
 from pliant.robot.reader import load
-from pliant.study.sweep import sweep
+from pliant.study.many import sweep
 from pliant.targets.fmu import export_fmu
 
 BROKEN = Path(__file__).parents[1] / "spec" / "broken"

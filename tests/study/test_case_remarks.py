@@ -3,7 +3,7 @@
 import numpy as np
 
 from pliant.show.plot.sweep import effects
-from pliant.study.measures import Table
+from pliant.study.results import Table
 
 
 def table(messages, status=None, **varied):

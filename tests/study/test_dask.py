@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.study.journal import records
+from pliant.study.folder import records
 
 distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install 'pliant[dask]'")
 

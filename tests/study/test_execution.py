@@ -5,13 +5,13 @@ import pickle
 import numpy as np
 
 import pliant
-from pliant.study.analyses import Simulate
+from pliant.study.analyses import Motions
 from pliant.study.execution import packed, run_block
 from pliant.study.structures import Values
 
 
 def block_of(options, values, keep=("q", "output.tip")):
-    return run_block(*packed(pliant.derive("stiff_flop")), Simulate(options, keep), values)
+    return run_block(*packed(pliant.derive("stiff_flop")), Motions(options, keep), values)
 
 
 def test_a_block_holds_few_arrays_and_gives_back_all_outcomes():

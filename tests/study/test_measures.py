@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pliant.study.measures import Table
+from pliant.study.results import Table
 
 
 def table(measures, units):

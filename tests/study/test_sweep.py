@@ -13,8 +13,7 @@ import pytest
 import pliant
 from pliant.analysis.numerics.netcdf_files import ResultFileError
 from pliant.study.analyses import Outcome
-from pliant.study.folder import JOURNAL, LOCK, MANIFEST, RESULTS, SweepFolder
-from pliant.study.journal import Journal, records
+from pliant.study.folder import JOURNAL, LOCK, MANIFEST, RESULTS, Journal, SweepFolder, records
 
 VARY = {"mass": "0.5:2 kg", "hinge": "-60:60 deg"}
 PENDULUM = """

@@ -154,3 +154,17 @@ def test_free_bodies_float(tmp_path: Path) -> None:
     mass = pin.crba(model, data, pin.neutral(model))
     at_zero = np.r_[np.zeros(3), 1, np.zeros(3)]
     assert np.allclose(np.triu(mass), np.triu(done.equations.mass_matrix(at_zero).toarray()), rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    "constraint", ["components: x, rate: 1 mm/s", "components: [rx, ry, rz]", "components: x", "components: [x, y, ry]"]
+)
+def test_constraints_without_a_form_in_any_program_are_listed(constraint: str, tmp_path: Path) -> None:
+    text = f"""
+pliant: 1
+bodies: {{a: {{mass: 1 kg, shape: {{type: sphere, radius: 10 cm}}}}}}
+joints: {{float: {{type: free, child: a}}}}
+constraints: {{held: {{between: [world, a], {constraint}}}}}
+"""
+    done = pliant.export_urdf(pliant.derive(pliant.load_text(text)), tmp_path / "robot.urdf")
+    assert "omitted, because URDF does not support them: constraint held" in done.remarks

@@ -32,6 +32,7 @@ from pliant.language.environment import to_node
 from pliant.language.evaluate import UNKNOWN
 from pliant.language.message_text import KeyPath, suggestion
 from pliant.language.names import CoordinateName
+from pliant.language.public_names import analyses
 from pliant.language.scalar import Quantity, Scalar
 from pliant.language.schema_errors import read_errors
 from pliant.language.syntax import ExpressionError
@@ -78,6 +79,8 @@ class Analysis(Part):
     """Options of the command that are not called `--` and the name of the field."""
     state: ClassVar[str] = "at"
     """The field with the state of the robot, which cases of a study replace."""
+    kept: ClassVar[tuple[str, ...]] = ()
+    """Variables of its results that studies keep, unless others are named; all if there are none."""
 
     inputs: Annotated[InputValues | None, InPython()] = None
     """Inputs by name: numbers, texts with a unit or expressions of t, functions of the time, or `(times, values)`; others as in the
@@ -249,7 +252,7 @@ def unit_dimension(unit: str) -> Dimension | None:
 @cache
 def analysis(name: str) -> type[Analysis]:
     """The class of an analysis by its name; imports its module."""
-    module = import_module(f"pliant.analysis.{name}")
+    module = import_module(analyses()[name])
     (found,) = (
         x
         for x in vars(module).values()

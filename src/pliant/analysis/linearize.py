@@ -113,7 +113,9 @@ class StateSpace(AnalysisResult):
     def sheets(self) -> list[Sheet]:
         """Names and eigenvalues; the matrices of small systems."""
         sizes = f"{len(self.states)} states, {len(self.inputs)} inputs, {len(self.outputs)} outputs"
-        names = () if self.equations is None else (("linearized about", _listed(_pose(self.equations, self.state))),)
+        names: tuple[tuple[str, str], ...] = ()
+        if self.equations is not None:
+            names = (("linearized about", _listed(_pose(self.equations, self.state))),)
         names += tuple((what, _listed(getattr(self, what))) for what in ("states", "inputs", "outputs"))
         values = np.linalg.eigvals(self.A) if self.A.size else np.zeros(0)
         values = values[(values.imag >= 0) & (np.abs(values) < np.inf)]

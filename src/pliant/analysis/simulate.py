@@ -19,6 +19,8 @@ class Simulate(Analysis):
     name: ClassVar[str] = "simulate"
     title: ClassVar[str] = "Motion"
     state: ClassVar[str] = "start"
+    first: ClassVar[tuple[str, ...]] = ("until",)
+    kept: ClassVar[tuple[str, ...]] = ("q", "v", "outputs")
     flags: ClassVar[Mapping[str, str]] = {"controllers": "--no-control"}
 
     until: Seconds = 1.0

@@ -38,10 +38,17 @@ from pliant.cli.common import (
 from pliant.cli.memory import limit_memory, memory_words
 from pliant.cli.streams import prepare_streams
 from pliant.cli.usage_errors import check_values, empty_argument, usage_failure
+from pliant.language import public_names
 from pliant.language.faults import SpecError
 
 ANALYSIS = "analysis"
-"""Module with the commands of all analyses that are classes of `pliant.analysis`."""
+"""Module with the commands of all analyses."""
+OWN = {
+    "equilibrium": ("analyses", "Find an equilibrium and its stability."),
+    "simulate": ("analyses", "Simulate the motion, and save or print it."),
+    "path": ("path", "Follow equilibria while a parameter changes; locate buckling and snapping."),
+}
+"""Commands of analyses that have a function of their own."""
 COMMANDS = {
     "new": ("new", "Write a commented model file to start from."),
     "check": ("models", "Check a model and list all errors in it."),
@@ -50,16 +57,9 @@ COMMANDS = {
     "schema": ("models", "Print the JSON Schema of the language."),
     "import": ("importing", "Convert a URDF or MJCF file to a model file."),
     "mesh": ("mesh", "Read a mesh file and summarize it: nodes, edges, size, merged nodes."),
-    "equilibrium": ("analyses", "Find an equilibrium and its stability."),
-    "modes": (ANALYSIS, "Modes about a state at rest or in steady motion."),
-    "linearize": (
-        ANALYSIS,
-        "Linear equations of motion about a state, which may be moving: exact derivatives, in independent coordinates.",
-    ),
-    "simulate": ("analyses", "Simulate the motion, and save or print it."),
-    "run": ("analyses", "Run the analyses that the model lists, in order."),
     "equations": ("analyses", "Print the equations of motion: in full for small robots, by element for others."),
-    "path": ("path", "Follow equilibria while a parameter changes; locate buckling and snapping."),
+    **{name: OWN.get(name) or (ANALYSIS, public_names.summary(name)) for name in public_names.analyses()},
+    "run": ("analyses", "Run the analyses that the model lists, in order."),
     "sweep": (
         "sweep",
         "Run an analysis for many cases, on all cores, saving each finished one; or show the results of a sweep.",

@@ -11,7 +11,7 @@ import numpy as np
 import typer
 from pydantic import ValidationError
 
-from pliant.analysis.base import analysis as kind
+from pliant.analysis.base import analysis as analysis_class
 from pliant.analysis.motion.simulate import simulate
 from pliant.analysis.numerics.result import INTERRUPTED
 from pliant.analysis.statics.equilibrium import equilibrium
@@ -33,17 +33,18 @@ from pliant.cli.number_tables import NumberColumn, fitting_table, hidden_words
 from pliant.cli.reporting import check_report, save_report
 from pliant.engine.equations import Equations
 from pliant.language.deadline import time_is_up
+from pliant.language.message_text import suggestion
+from pliant.language.public_names import analyses
 from pliant.language.schema_errors import read_errors
 from pliant.robot.derive import derive
 from pliant.robot.reader import load_text
 from pliant.show import plot as draw
 from pliant.show.report import SweepContent
-from pliant.study.analyses import KEPT
 from pliant.study.cases import Cases
 from pliant.study.folder import MANIFEST, SweepFolder
-from pliant.study.measures import Table, measured
+from pliant.study.many import SweepEnd, read_value, run_sweep
+from pliant.study.results import Table, measured
 from pliant.study.structures import ModelFile, structures
-from pliant.study.sweep import ANALYSES, SweepEnd, read_value, run_sweep
 
 STATES = ("q[", "v[", "multiplier[")
 """Prefixes of measures that a table shows only if requested."""
@@ -67,14 +68,14 @@ def sweep(
     ] = None,
     seed: Annotated[int | None, typer.Option("--seed", min=0, help="Seed of the samples; default 0.")] = None,
     analysis: Annotated[
-        str | None, typer.Option("--analysis", help="simulate (the default), equilibrium, modes or linearize.")
+        str | None, typer.Option("--analysis", help="Any analysis, such as equilibrium or modes; default simulate.")
     ] = None,
     until: Annotated[float | None, typer.Option("--until", help="End of simulations [s]; default 1.")] = None,
     option: Annotated[
         list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help="Another option of the analysis: save_every=0.1.")
     ] = None,
     keep: Annotated[
-        str | None, typer.Option("--keep", metavar="NAMES", help="Variables of motions to save; default q,v,outputs.")
+        str | None, typer.Option("--keep", metavar="NAMES", help="Variables to save; default: all, of motions q,v,outputs.")
     ] = None,
     out: Annotated[
         str | None, typer.Option("--out", metavar="FOLDER", help="Folder of the results; an unfinished sweep is continued.")
@@ -126,9 +127,10 @@ def sweep(
                 "a sweep needs values to vary and a folder", 'give --vary "k=1:3:20 kPa" and --out runs/'
             )
         kind = analysis or "simulate"
-        if kind not in ANALYSES:
-            raise CommandError(f"unknown analysis '{kind}'", f"known: {', '.join(ANALYSES)}")
-        if until is not None and kind != "simulate":
+        if kind not in analyses():
+            known = tuple(analyses())
+            raise CommandError(f"unknown analysis '{kind}'", suggestion(kind, known, f"known: {', '.join(known)}"))
+        if until is not None and "until" not in analysis_class(kind).options():
             raise CommandError("--until applies to simulations only", "omit it")
         varied = _varied(vary)
         end = _run(
@@ -214,7 +216,7 @@ def _options(analysis: str, until: float | None, given: Sequence[str] | None) ->
         except ValueError:
             found[name.strip()] = value.strip()
     try:
-        kind(analysis).of_file(found)
+        analysis_class(analysis).of_file(found)
     except ValidationError as error:
         path, message, hint = next(iter(read_errors(error)))
         raise CommandError(f"--option {'.'.join(map(str, path))}: {message}", hint) from None
@@ -227,9 +229,7 @@ def _run(
 ) -> SweepEnd:  # fmt: skip
     if seed is not None and sample is None:
         raise CommandError("--seed applies to samples only", "add --sample sobol:1000")
-    if keep is not None and analysis != "simulate":
-        raise CommandError("--keep applies to motions only", "omit it")
-    kept = KEPT if keep is None else tuple(word.strip() for word in keep.split(",") if word.strip())
+    kept = None if keep is None else tuple(word.strip() for word in keep.split(",") if word.strip())
 
     def work() -> SweepEnd:
         return run_sweep(

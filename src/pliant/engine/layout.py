@@ -116,6 +116,7 @@ RUN_HEAD = (
     ("int", "missed_signal"),
     ("long", "steps rejected newton"),
     ("long", "brief"),  # impacts shorter than a step, whose rebound is lost
+    ("double", "exchanged"),  # the most energy that was exchanged, where the steps measure it (energy_drift.c)
 )
 """Fields of `pl_run_head` by C type."""
 

@@ -277,6 +277,11 @@ class TimeLoop:
         return int(self._head.brief)
 
     @property
+    def energy_exchanged(self) -> float:
+        """The most energy that was exchanged [J] if steps measured it, as those with error control do; 0 otherwise."""
+        return float(self._head.exchanged)
+
+    @property
     def missed_signal(self) -> tuple[float, float, int]:
         """The largest change of a signal within a fixed step that its ends do not show, relative to its largest value, 0 if it is
         small; its time [s]; the index of the signal."""

@@ -4,9 +4,7 @@ model needs none of them."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 from importlib import import_module
-from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from pydantic import GetJsonSchemaHandler, ModelWrapValidatorHandler, ValidationError, model_validator
@@ -16,20 +14,14 @@ from pydantic_core import CoreSchema
 from pliant.language.base import Part, fault
 from pliant.language.faults import Fault, SpecError
 from pliant.language.message_text import describe, nearest
+from pliant.language.public_names import analyses
 from pliant.language.schema_errors import read_errors
 from pliant.language.source import Source
 
-FOLDER = ".analysis."
-"""Folder of the package with the analyses, as in its list of public names."""
 
-
-@cache
 def analysis_names() -> tuple[str, ...]:
-    """Names of all analyses: of the modules of `pliant.analysis` whose functions are public."""
-    package = Path(__file__).parents[1]
-    lines = (line.split() for line in (package / "__init__.pyi").read_text(encoding="utf-8").splitlines())
-    found = (x[1].removeprefix(FOLDER) for x in lines if len(x) > 3 and x[0] == "from" and x[1].startswith(FOLDER))
-    return tuple(sorted({name for name in found if (package / "analysis" / f"{name}.py").is_file()}))
+    """Names of all analyses."""
+    return tuple(analyses())
 
 
 class ListedAnalysis(Part):

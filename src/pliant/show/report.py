@@ -36,7 +36,7 @@ from pliant.show.plot.identification import reference_of
 from pliant.show.plot.motion import profile_names
 from pliant.show.report_part import ReportPart
 from pliant.show.tables import overview, tree_lines
-from pliant.study.measures import Table
+from pliant.study.results import Table
 
 if TYPE_CHECKING:
     from pliant.engine.equations import Equations

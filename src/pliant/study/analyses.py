@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from pliant.analysis.base import analysis
+from pliant.analysis.base import Analysis, analysis
 from pliant.analysis.motion.job import end_message
 from pliant.analysis.motion.result_builder import FRAME_PARTS
 from pliant.analysis.motion.simulate import Request, read_request
@@ -22,12 +22,13 @@ from pliant.analysis.numerics.result import ENERGIES, Result
 from pliant.analysis.numerics.state import INITIAL
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.remarks.input_limits import beyond_limits_in_motion
-from pliant.analysis.statics.equilibrium import Equilibrium, equilibrium, state_at
+from pliant.analysis.simulate import Simulate
+from pliant.analysis.statics.equilibrium import Equilibrium, state_at
 from pliant.engine.equations import Equations
 from pliant.engine.input_values import INSTANT, inputs_over_time
 from pliant.engine.outputs import output_names, output_units
 from pliant.engine.state import State
-from pliant.language.arguments import ArgumentError, is_number, mapping, number
+from pliant.language.arguments import ArgumentError, is_number, mapping
 from pliant.language.message_text import suggestion
 from pliant.study.structures import Values
 
@@ -38,8 +39,6 @@ FAILED, COMPLETED = str(Status.FAILED), str(Status.COMPLETED)
 STATES = ("q", "v")
 OUTPUTS = "outputs"
 """All outputs of the model."""
-KEPT = (*STATES, OUTPUTS)
-"""Default variables kept of motions."""
 CAN_KEEP = (
     *STATES,
     "a",
@@ -78,10 +77,11 @@ def _new_room(case: int, name: str, axes: tuple[str, ...], shape: tuple[int, ...
     return np.empty(shape)
 
 
-class Analysis(ABC):
+class CaseAnalysis(ABC):
     """An analysis with its options, the same for all cases. Pickled, so that it can travel to other processes."""
 
     name: str
+    keep: tuple[str, ...]
 
     @abstractmethod
     def check(self, eqs: Equations) -> None:
@@ -126,15 +126,16 @@ def _named(eqs: Equations) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Simulate(Analysis):
+class Motions(CaseAnalysis):
     """Motions; options: those of `simulate`. keep: variables to keep of each."""
 
     options: Mapping[str, Any]
-    keep: tuple[str, ...] = KEPT
+    keep: tuple[str, ...] = Simulate.kept
     name = "simulate"
 
     def _request(self) -> Request:
-        return read_request(**{name: x for name, x in self.options.items() if name not in ("start", "inputs")})
+        given = {"until": Simulate.model_fields["until"].default, **self.options}
+        return read_request(**{name: x for name, x in given.items() if name not in ("start", "inputs")})
 
     def check(self, eqs: Equations) -> None:
         """Reject invalid options, and unknown names in `keep`."""
@@ -288,16 +289,32 @@ def _of_motion(run: Result, times: np.ndarray, kept: Sequence[str]) -> Arrays:
 
 
 @dataclass(frozen=True)
-class _OneByOne(Analysis):
-    """An analysis that is called for each case separately, with the options of its function."""
+class OneByOne(CaseAnalysis):
+    """Any analysis, called for each case separately. keep: variables to keep of each result; all if empty."""
 
+    name: str
     options: Mapping[str, Any]
+    keep: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> type[Analysis]:
+        """The class of the analysis."""
+        return analysis(self.name)
 
     def check(self, eqs: Equations) -> None:
-        """Reject inputs and times that no case can use."""
+        """Reject wrong options before the first case."""
         mapping("inputs", self.options.get("inputs"))
-        if self.options.get("time") is not None:
-            number("time", self.options["time"])
+        made = self.kind.of(self.options).in_si(eqs)
+        for path, message, hint in made.faults(eqs.model):
+            raise ArgumentError(f"{'.'.join(map(str, path))}: {message}", hint)
+
+    def axes(self, eqs: Equations) -> dict[str, Any]:
+        """Names of the robot; results have those of further axes."""
+        return _named(eqs)
+
+    def units(self) -> dict[str, str]:
+        """Units of the variables."""
+        return self.kind.result.units() if "result" in vars(self.kind) else {}
 
     def run(
         self,
@@ -309,7 +326,10 @@ class _OneByOne(Analysis):
     ) -> None:
         """Call it in one case after the other."""
         shared = dict(self.options)
-        inputs, time = shared.pop("inputs", None) or {}, shared.get("time") or 0.0
+        inputs, time = (
+            shared.pop("inputs", None) or {},
+            float(self.kind.of(self.options).in_si(eqs).given().get("time", 0.0)),
+        )
         given = [_timed(eqs, inputs, case, time, time + INSTANT) for case in cases]
         here: list[Any] = eqs.at_each([(x.parameters, x.inputs) if isinstance(x, Values) else ({}, {}) for x in given])
         here = [x if isinstance(x, Exception) else bound for x, bound in zip(given, here, strict=True)]
@@ -320,81 +340,40 @@ class _OneByOne(Analysis):
                 if isinstance(bound, Exception):
                     finished(k, failed(bound))
                     continue
-                options = shared if case.start is None else {**shared, self.start: case.start}
-                finished(k, _safely(self.found, bound, options))
+                options = shared if case.start is None else {**shared, self.kind.state: case.start}
+                finished(k, _safely(self._outcome, bound, options))
 
-    start = "start"
-    """How the analysis calls the state that it begins at."""
-
-    @abstractmethod
-    def found(self, eqs: Equations, options: dict[str, Any]) -> Outcome:
-        """The outcome of one case."""
-
-
-@dataclass(frozen=True)
-class FindEquilibrium(_OneByOne):
-    """Equilibria."""
-
-    name = "equilibrium"
-
-    def axes(self, eqs: Equations) -> dict[str, Any]:
-        """Names of coordinates and constraints."""
-        return _named(eqs)
-
-    def found(self, eqs: Equations, options: dict[str, Any]) -> Outcome:
-        """Positions, multipliers, residual, stability and outputs."""
-        rest: Equilibrium = equilibrium(eqs, on_failure="return", **options)
-        if rest.status == Status.FAILED:
-            return Outcome(FAILED, rest.message, {})
-        arrays: Arrays = {
-            "q": (("coordinate",), rest.q),
-            "multiplier": (("constraint",), np.asarray(rest.multipliers)),
-            "residual": ((), np.asarray(rest.residual, dtype=float)),
-            "stable": ((), _truth(rest.stable)),
-        }
-        for name, value in rest.outputs.items():
-            axes = () if is_number(value) else (f"output.{name}.part",)
-            arrays[f"output.{name}"] = axes, np.asarray(value, dtype=float)
-        return Outcome(str(rest.status), rest.message, arrays)
-
-
-@dataclass(frozen=True)
-class OneByOne(_OneByOne):
-    """Any analysis that is a class of `pliant.analysis`, called for each case separately."""
-
-    analysis: str = ""
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        """Its name."""
-        return self.analysis
-
-    @property
-    def start(self) -> str:  # type: ignore[override]
-        """How it calls the state that it begins at."""
-        return analysis(self.analysis).state
-
-    def check(self, eqs: Equations) -> None:
-        """Reject wrong options before the first case."""
-        mapping("inputs", self.options.get("inputs"))
-        analysis(self.analysis).of(self.options).in_si(eqs)
-
-    def axes(self, eqs: Equations) -> dict[str, Any]:
-        """Names of the robot; results have those of further axes."""
-        return _named(eqs)
-
-    def units(self) -> dict[str, str]:
-        """Units of the variables."""
-        return analysis(self.analysis).result.units()
-
-    def found(self, eqs: Equations, options: dict[str, Any]) -> Outcome:
+    def _outcome(self, eqs: Equations, options: dict[str, Any]) -> Outcome:
         """The arrays of a result, with the labels of their axes."""
-        found = analysis(self.analysis).of({**options, "on_failure": "return"}).analyse(eqs)
+        found = self.kind.of({**options, "on_failure": "return"}).analyse(eqs)
         if found.status == Status.FAILED:
             return Outcome(FAILED, found.message, {})
+        if isinstance(found, Equilibrium):
+            return _of_equilibrium(found)
+        arrays = {name: x for name, x in found.arrays() if not self.keep or name in self.keep}
         own = {axis: found.recorded.names(axis) for axis in found.recorded.labels if axis not in _named(eqs)}
         message = "; ".join(filter(None, (found.message, *found.remarks)))
-        return Outcome(str(found.status), message, dict(found.arrays()), own)
+        return Outcome(str(found.status), message, arrays, own)
+
+
+def case_analysis(name: str, options: Mapping[str, Any], keep: tuple[str, ...] | None) -> CaseAnalysis:
+    """The analysis of this name with its options, for many cases. keep: variables to keep; None: the usual ones."""
+    kept = analysis(name).kept if keep is None else keep
+    return Motions(options, kept) if name == Motions.name else OneByOne(name, options, kept)
+
+
+def _of_equilibrium(rest: Equilibrium) -> Outcome:
+    """Positions, multipliers, residual, stability and outputs."""
+    arrays: Arrays = {
+        "q": (("coordinate",), rest.q),
+        "multiplier": (("constraint",), np.asarray(rest.multipliers)),
+        "residual": ((), np.asarray(rest.residual, dtype=float)),
+        "stable": ((), _truth(rest.stable)),
+    }
+    for name, value in rest.outputs.items():
+        axes = () if is_number(value) else (f"output.{name}.part",)
+        arrays[f"output.{name}"] = axes, np.asarray(value, dtype=float)
+    return Outcome(str(rest.status), rest.message, arrays)
 
 
 def _truth(value: bool | None) -> np.ndarray:

@@ -23,7 +23,7 @@ from pliant.analysis.numerics.status import AnalysisFailed
 from pliant.engine.equations import Equations
 from pliant.language.arguments import ArgumentError, whole
 from pliant.language.message_text import describe
-from pliant.study.analyses import Analysis, Outcome
+from pliant.study.analyses import CaseAnalysis, Outcome
 from pliant.study.structures import Structures, Values
 
 LARGEST_BLOCK = 256
@@ -56,7 +56,7 @@ class StudyWork:
     """The remaining cases of a study, by number, with all data needed to run them."""
 
     structures: Structures
-    analysis: Analysis
+    analysis: CaseAnalysis
     cases: Sequence[int]
 
     def blocks(self, size: Callable[[], int]) -> Iterator[list[int]]:
@@ -250,7 +250,7 @@ class Block:
             yield replace(outcome, arrays={**outcome.arrays, **arrays}) if arrays else outcome
 
 
-def run_block(key: str, data: bytes, analysis: Analysis, values: Sequence[Values]) -> Block:
+def run_block(key: str, data: bytes, analysis: CaseAnalysis, values: Sequence[Values]) -> Block:
     """Run some cases in this process."""
     begin, found = time.perf_counter(), dict[int, Outcome]()
     together: dict[str, np.ndarray] = {}

@@ -5,31 +5,288 @@ cases.json      names and values of all cases
 runs.journal    outcomes, one record for each finished case
 results.nc      everything as netCDF, written when a sweep ends
 lock            held by the process that works here
+
+What is read from them is checked first, because a folder may be damaged, or untrusted; a checksum detects accidents only. A record
+of the journal is written atomically as soon as its case is finished: a header (mark, sizes of its two parts, checksum), the outcome
+of the case as JSON, and its numbers as in memory (little-endian, eight bytes each). An incomplete record of a killed process is
+removed when the file is opened again.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
-from collections.abc import Mapping
+import struct
+import time
+import warnings
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
+
+import numpy as np
+from pydantic import AfterValidator, BaseModel, ConfigDict, JsonValue, ValidationError
 
 from pliant.analysis.numerics.netcdf_files import ResultFileError
 from pliant.analysis.numerics.versions import versions
 from pliant.engine.compiling import lock_file
 from pliant.language.arguments import ArgumentError, file_name
 from pliant.language.files import write_whole
-from pliant.study.case_results import CaseResults
-from pliant.study.folder_layout import LayoutProblem, check_request, read_json
-from pliant.study.journal import Journal, records
+from pliant.study.analyses import Outcome
+from pliant.study.cases import Cases
+from pliant.study.results import CaseResults
+from pliant.study.structures import Structures
 
 if TYPE_CHECKING:
     import xarray
 
-    from pliant.study.many import Study
+
+def _no_control_characters(name: str) -> str:
+    if not name.isprintable():
+        raise ValueError("a name contains control characters")
+    return name
+
+
+Name = Annotated[str, AfterValidator(_no_control_characters)]
+"""A text that tables show."""
+
+
+class _Content(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+
+class Structure(_Content):
+    """A model, as text with its checksum, and the labels of the axes of its results."""
+
+    text: str
+    sha256: str
+    labels: dict[Name, list[Name | float]]
+
+
+class Manifest(_Content):
+    """The request of a sweep; `which`: the structure of each case."""
+
+    format: str
+    sha256: str
+    model: Name
+    analysis: Name
+    vary: dict[Name, JsonValue]
+    sample: str | None
+    seed: int
+    options: dict[Name, JsonValue]
+    keep: list[Name] | None
+    cases: int
+    cases_sha256: str
+    versions: dict[Name, Name]
+    units: dict[Name, Name]
+    structures: list[Structure]
+    which: list[int]
+
+
+class CaseTable(_Content):
+    """Values of all cases: one row for each, in the order of the names."""
+
+    names: list[Name]
+    rows: list[list[JsonValue]]
+
+
+class Record(_Content):
+    """The outcome of a case, without its numbers: of each array, the axes and the shape."""
+
+    case: int
+    status: Name
+    message: str
+    arrays: dict[Name, tuple[list[Name], list[int]]]
+    labels: dict[Name, list[Name | float]]
+
+
+class LayoutProblem(ValueError):
+    """Contents that are not those of a sweep."""
+
+
+def read_json(path: Path) -> Any:
+    """The content of a file. Raises ResultFileError if there is none: no pipe or device is opened."""
+    if not path.is_file():
+        raise ResultFileError(f"cannot read {path}: {'it is not a file' if path.exists() else 'there is no such file'}")
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as reason:
+        raise ResultFileError(f"cannot read {path}: {reason.strerror or reason}") from None
+    except (ValueError, RecursionError):
+        raise ResultFileError(f"{path} is damaged: it is not JSON") from None
+
+
+def check_request(manifest: Any, table: Any) -> None:
+    """Check the types of a manifest and of the table of its cases, and that they belong together; raises LayoutProblem."""
+    with _in_words():
+        Manifest.model_validate(manifest)
+        CaseTable.model_validate(table)
+    count, structures = len(table["rows"]), len(manifest["structures"])
+    if manifest["cases"] != count or len(manifest["which"]) != count:
+        raise LayoutProblem("the numbers of its cases differ")
+    if any(len(row) != len(table["names"]) for row in table["rows"]):
+        raise LayoutProblem("a case has too many or too few values")
+    if not structures or not all(0 <= which < structures for which in manifest["which"]):
+        raise LayoutProblem("a case has no structure")
+
+
+def read_record(text: bytes) -> Record:
+    """The record of a case; raises LayoutProblem."""
+    with _in_words():
+        record = Record.model_validate_json(text)
+    for axes, shape in record.arrays.values():
+        if len(axes) != len(shape) or len(set(axes)) != len(axes) or min(shape, default=0) < 0:
+            raise LayoutProblem("the shape of an array does not fit its axes")
+    return record
+
+
+@contextmanager
+def _in_words() -> Iterator[None]:
+    try:
+        yield
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"][:2])) or "its content"
+        raise LayoutProblem(f"{place}: {first['msg']}") from None
+
+
+_HEAD = struct.Struct("<4sIQI")
+_MARK = b"plt1"
+SYNC_SECONDS = 2.0
+"""Interval between synchronizations to disk: at most this much is lost in a power failure."""
+
+
+class Journal:
+    """The file, opened for writing; `done` is the set of its cases."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.done: set[int] = set()
+        end = 0
+        if path.exists():
+            for case, _, here in records(path):
+                self.done.add(case)
+                end = here
+        try:
+            self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+            os.ftruncate(self._file, end)
+            os.lseek(self._file, end, os.SEEK_SET)
+        except OSError as reason:
+            raise ResultFileError(f"cannot write {path}: {reason.strerror or reason}") from None
+        self._end, self._synced = end, time.monotonic()
+
+    def append(self, case: int, outcome: Outcome) -> None:
+        """Write the outcome of a case. Raises ResultFileError, with the file unchanged, if the disk is full."""
+        record = _record(case, outcome)
+        try:
+            rest = memoryview(record)
+            while rest:
+                rest = rest[os.write(self._file, rest) :]
+        except OSError as reason:
+            os.ftruncate(self._file, self._end)
+            os.lseek(self._file, self._end, os.SEEK_SET)
+            raise ResultFileError(
+                f"cannot write {self.path}: {reason.strerror or reason}. {len(self.done)} finished cases are saved; free some "
+                "space and run the same command again to continue"
+            ) from None
+        self._end += len(record)
+        self.done.add(case)
+        if time.monotonic() - self._synced > SYNC_SECONDS:
+            os.fsync(self._file)
+            self._synced = time.monotonic()
+
+    def close(self) -> None:
+        """Synchronize everything to disk."""
+        os.fsync(self._file)
+        os.close(self._file)
+
+
+def _record(case: int, outcome: Outcome) -> bytes:
+    arrays = {name: (axes, np.asarray(x, dtype="<f8")) for name, (axes, x) in outcome.arrays.items()}
+    about = {
+        "case": case,
+        "status": outcome.status,
+        "message": outcome.message,
+        "arrays": {name: [axes, x.shape] for name, (axes, x) in arrays.items()},
+        "labels": outcome.labels,
+    }
+    text = json.dumps(about, ensure_ascii=False).encode()
+    numbers = b"".join(x.tobytes() for _, x in arrays.values())
+    return _HEAD.pack(_MARK, len(text), len(numbers), zlib.crc32(numbers, zlib.crc32(text))) + text + numbers
+
+
+def records(path: Path) -> Iterator[tuple[int, Outcome, int]]:
+    """Numbers of cases, their outcomes, and the end of each record.
+
+    An incomplete record at the end of the file is ignored. Damaged records before it are skipped with a warning.
+    """
+    if not path.is_file():
+        raise ResultFileError(f"cannot read {path}: it is not a file")
+    with open(path, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        at = 0
+        while at < size:
+            if found := _record_at(file, at, size):
+                text, numbers = found
+                at += _HEAD.size + len(text) + len(numbers)
+                yield *_read(path, text, numbers), at
+                continue
+            begin, at = at, _next_record(file, at + 1, size)
+            if at < size:
+                warnings.warn(
+                    f"{path} is damaged between its bytes {begin} and {at}; the cases there will be run again",
+                    stacklevel=2,
+                )
+
+
+def _record_at(file: BinaryIO, at: int, size: int) -> tuple[bytes, bytes] | None:
+    """The two parts of the record at an offset in a file of this size; None if there is no complete one."""
+    file.seek(at)
+    head = file.read(_HEAD.size)
+    if len(head) < _HEAD.size:
+        return None
+    mark, text_size, number_size, checksum = _HEAD.unpack(head)
+    if mark != _MARK or at + _HEAD.size + text_size + number_size > size:
+        return None
+    text, numbers = file.read(text_size), file.read(number_size)
+    return (text, numbers) if zlib.crc32(numbers, zlib.crc32(text)) == checksum else None
+
+
+def _next_record(file: BinaryIO, at: int, size: int) -> int:
+    """Offset of the next complete record; the size of the file if there is none."""
+    file.seek(at)
+    rest = file.read()
+    place = rest.find(_MARK)
+    while place >= 0:
+        if _record_at(file, at + place, size):
+            return at + place
+        place = rest.find(_MARK, place + 1)
+    return size
+
+
+def _read(path: Path, text: bytes, numbers: bytes) -> tuple[int, Outcome]:
+    try:
+        record = read_record(text)
+        return record.case, _outcome(record, numbers)
+    except ValueError as reason:
+        raise ResultFileError(f"{path} is not the journal of a sweep: {reason}") from None
+
+
+def _outcome(record: Record, numbers: bytes) -> Outcome:
+    arrays, at = {}, 0
+    for name, (axes, shape) in record.arrays.items():
+        size = math.prod(shape)
+        if at + 8 * size > len(numbers):
+            raise LayoutProblem(f"the numbers of '{name}' are missing")
+        arrays[name] = tuple(axes), np.frombuffer(numbers, "<f8", size, at).reshape(shape)
+        at += 8 * size
+    labels: dict[str, Any] = {axis: tuple(x) for axis, x in record.labels.items()}
+    return Outcome(record.status, record.message, arrays, labels)
+
 
 FORMAT = "pliant-sweep-1"
 MANIFEST, CASES, JOURNAL, LOCK, RESULTS = "manifest.json", "cases.json", "runs.journal", "lock", "results.nc"
@@ -103,17 +360,19 @@ class OpenSweep:
     """A folder that this process writes a sweep into, exclusively."""
 
     def __init__(
-        self, folder: str | os.PathLike[str], study: Study, asked: Mapping[str, Any], units: Mapping[str, str]
-    ) -> None:
+        self, folder: str | os.PathLike[str], cases: Cases, robots: Structures, labels: Sequence[Mapping[str, Any]],
+        asked: Mapping[str, Any],
+    ) -> None:  # fmt: skip
+        """labels: of the axes of the results of each structure. asked: further entries of the manifest."""
         self.path = file_name("folder", folder)
         self._make_folder()
         self._lock = _Lock(self.path / LOCK)
         try:
-            manifest = _manifest(study, asked, units)
+            manifest = _manifest(cases, robots, labels, asked)
             if (self.path / MANIFEST).exists():
                 _refuse_other(self.path, SweepFolder.open(self.path).manifest, manifest)
             else:
-                self._begin(study, manifest)
+                self._begin(cases, manifest)
             self.journal = Journal(self.path / JOURNAL)
         except BaseException:
             self._lock.release()
@@ -128,9 +387,9 @@ class OpenSweep:
         if others and MANIFEST not in others and not set(others) <= {CASES}:
             raise ResultFileError(f"the folder {self.path} contains other files ({min(others)}); choose a new one")
 
-    def _begin(self, study: Study, manifest: Mapping[str, Any]) -> None:
-        names = list(study.cases.names)
-        table = {"names": names, "rows": [[_plain(row.get(name)) for name in names] for row in study.cases]}
+    def _begin(self, cases: Cases, manifest: Mapping[str, Any]) -> None:
+        names = list(cases.names)
+        table = {"names": names, "rows": [[_plain(row.get(name)) for name in names] for row in cases]}
         try:
             write_whole(self.path / CASES, json.dumps(table).encode())
             # the manifest comes last: a folder that has one is complete
@@ -145,22 +404,22 @@ class OpenSweep:
         self._lock.release()
 
 
-def _manifest(study: Study, asked: Mapping[str, Any], units: Mapping[str, str]) -> dict[str, Any]:
-    texts = [eqs.model.text for eqs in study.structures.equations]
+def _manifest(
+    cases: Cases, robots: Structures, labels: Sequence[Mapping[str, Any]], asked: Mapping[str, Any]
+) -> dict[str, Any]:
+    texts = [eqs.model.text for eqs in robots.equations]
     return {
         "format": FORMAT,
-        "model": study.structures.equations[0].model.spec.name or "robot",
-        "analysis": study.analysis.name,
+        "model": robots.equations[0].model.spec.name or "robot",
         **asked,
-        "cases": len(study.cases),
-        "cases_sha256": _checksum(repr([sorted(row.items()) for row in study.cases])),
+        "cases": len(cases),
+        "cases_sha256": _checksum(repr([sorted(row.items()) for row in cases])),
         "versions": versions(),
-        "units": dict(units),
         "structures": [
-            {"text": text, "sha256": _checksum(text), "labels": {axis: _plain(list(x)) for axis, x in labels.items()}}
-            for text, labels in zip(texts, study.labels, strict=True)
+            {"text": text, "sha256": _checksum(text), "labels": {axis: _plain(list(x)) for axis, x in own.items()}}
+            for text, own in zip(texts, labels, strict=True)
         ],
-        "which": list(study.structures.which),
+        "which": list(robots.which),
     }
 
 

@@ -105,6 +105,10 @@ class Loop:
     whole: bool
 
 
+OMITTED = "omitted: "
+"""How the remark on a part begins that has none of the forms of `RigidForces`; the reason follows."""
+
+
 @dataclass
 class RigidForces:
     """All forces, in the forms supported by other programs."""
@@ -129,6 +133,11 @@ class RigidForces:
     def drive_remarks(self) -> list[str]:
         """The same for motors, lines, loads, ties and loops."""
         return [f"{enumeration(about)}: {text}" for text, about in self.said_of_drives.items()]
+
+    @property
+    def without_form(self) -> list[str]:
+        """Lines, loads and constraints that have none of the forms above, so that no program has them."""
+        return [name for text, about in self.said_of_drives.items() if text.startswith(OMITTED) for name in about]
 
     def of(self, v_at: int) -> Passive:
         """The passive forces of the joint with this index of its rate."""

@@ -220,6 +220,7 @@ def _missing(robot: RigidRobot) -> list[str]:
         "loads {}": [push.name for push in forces.pushes],
         "loops {}: the tree is open there": [loop.name for loop in forces.loops],
         "prescribed motions {}: these joints are free": [tie.name for tie in forces.ties if tie.second < 0],
+        "{}": forces.without_form,
     }
     return [
         f"omitted, because URDF does not support them: {text.format(enumeration(names))}"

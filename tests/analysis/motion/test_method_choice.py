@@ -162,6 +162,23 @@ def test_energy_that_the_steps_lose_is_said():
     assert not pliant.simulate(eqs, 20.0).warnings
 
 
+@pytest.mark.parametrize(("frequency", "until"), [(50, 4.0), (200, 1.0)])
+def test_energy_that_vibrates_between_saved_times_counts_as_exchanged(frequency: int, until: float) -> None:
+    """A mass under a force whose periods fit between the saved times, at which it is at rest."""
+    eqs = pliant.derive(
+        pliant.load_text("""
+pliant: 1
+parameters: {push: {value: 0 N, input: true}}
+bodies: {mass: {mass: 1 kg}}
+joints: {slide: {type: prismatic, axis: x, child: mass, displacement: {input: =push}}}
+""")
+    )
+    shaken = pliant.simulate(eqs, until, inputs={"push": f"sin(2*pi*{frequency}*t) N"}, save_every=until / 20)
+    most = 2 / (2 * np.pi * frequency) ** 2
+    assert shaken.energy["kinetic"].values.max() < 1e-6 * most
+    assert shaken.warnings == ()
+
+
 def pile(count: int, law: str = "friction: 0.4") -> pliant.Equations:
     """Balls in layers of four by four over the floor of a box, each a little beside the one below."""
     bodies, joints = [], []

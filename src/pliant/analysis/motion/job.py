@@ -293,7 +293,7 @@ class Job:
             return (*before, *start_remarks(*start), *after, *unresolved)
 
         return build_result(
-            self.eqs, self.history, motion, what, message, timing, method, notes, cure, self.jumps
+            self.eqs, self.history, motion, what, message, timing, method, notes, cure, self.jumps, run.energy_exchanged
         )  # fmt: skip
 
 

@@ -65,17 +65,20 @@ def missed_remarks(model: Model, share: float, t: float, signal: int, step: floa
     ]
 
 
-def energy_remarks(energies: np.ndarray, cure: str, added: np.ndarray | float = 0.0) -> list[str]:
+def energy_remarks(
+    energies: np.ndarray, cure: str, added: np.ndarray | float = 0.0, exchanged: float = 0.0
+) -> list[str]:
     """A remark if the energy balance of a run is not satisfied.
 
     energies: kinetic, potential, dissipated and supplied [J], one row per state; cure: suggested change; added: energy added by
-    setting the state [J], one per state.
+    setting the state [J], one per state; exchanged: the most that the steps have exchanged [J], as the saved times may be those at
+    which a vibration passes through rest.
     """
     if len(energies) < 2 or not np.all(np.isfinite(energies)):
         return []
     kinetic, potential, dissipated, supplied = energies.T
     balance = kinetic + potential + dissipated - supplied - added
-    scale = max(float(np.max(kinetic)), *(float(np.ptp(x)) for x in (potential, dissipated, supplied)))
+    scale = max(exchanged, float(np.max(kinetic)), *(float(np.ptp(x)) for x in (potential, dissipated, supplied)))
     changes = balance - balance[0]
     # at the end if that is sufficient: within long steps the energy includes interpolation errors
     change = float(changes[-1] if abs(changes[-1]) > LOST * scale else changes[np.argmax(np.abs(changes))])

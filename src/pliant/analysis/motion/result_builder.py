@@ -32,11 +32,13 @@ from pliant.language.message_text import unit_text
 def build_result(
     eqs: Equations, history: Sequence[ActiveBinding], motion: SavedStates, status: Status, message: str, timing: Timing,
     method: str, notes: Callable[[], tuple[str, ...]], energy_cure: str = "", jumps: Sequence[tuple[float, float]] = (),
+    exchanged: float = 0.0,
 ) -> Result:  # fmt: skip
     """The result of a run from its saved states; `history`: the active bindings, in order of time.
 
     notes: remarks of the run itself. energy_cure: advice if the energy balance is not satisfied; empty if there is none.
-    jumps: times [s] at which the state was set, and the added energy [J].
+    jumps: times [s] at which the state was set, and the added energy [J]. exchanged: energy that the steps exchanged [J], where it
+    was measured.
     """
     history, jumps = tuple(history), tuple(jumps)
     derived = DerivedQuantities(eqs, motion, history)
@@ -52,7 +54,7 @@ def build_result(
             *opened_constraints(model, bound, motion.time, motion.q, motion.v),
         ]
         if energy_cure and len(history) == 1:
-            remarks = energy_remarks(derived.energies, energy_cure, _added(motion, jumps))
+            remarks = energy_remarks(derived.energies, energy_cure, _added(motion, jumps), exchanged)
             found += remarks if remarks and not is_still(bound, motion.q) else []
         return (*notes(), *found)
 

@@ -31,6 +31,7 @@ void pl_drift_begin(pl_run *r) {
   memset(d, 0, sizeof *d);
   for (int i = 0; i < 4; ++i) d->lowest[i] = INFINITY, d->highest[i] = -INFINITY;
   d->begin = d->mark = r->t, d->factor = 1;
+  r->exchanged = 0;
 }
 
 void pl_drift_interrupt(pl_run *r) { r->drift.known = 0; }
@@ -80,6 +81,7 @@ void pl_drift_accept(pl_run *r) {
     exchanged = fmax(exchanged, i ? d->highest[i] - d->lowest[i] : d->highest[i]);
     size = fmax(size, fabs(d->candidate[i]));
   }
+  r->exchanged = exchanged;
   if (d->known) d->total += balance - d->last;
   d->last = balance, d->known = 1;
   control(r, exchanged, size);

@@ -11,7 +11,7 @@ import numpy as np
 from pliant.show.plot.style import COLOURS, GREY, label, prefixed, styled
 
 if TYPE_CHECKING:
-    from pliant.study.measures import Table
+    from pliant.study.results import Table
 
 
 @dataclass(frozen=True)
