@@ -70,6 +70,8 @@ class PeriodicNumbers:
     """Newton's method converges in three to eight where the guess is of use."""
     converged: float = 1e-3
     """Of the tolerance: corrections that end Newton's method, which still converges quadratically there."""
+    singular: float = 1e-9
+    """Singular values below this part of the largest are zero: those of symmetries, along which orbits form families."""
     longest: float = 0.5
     """Largest correction of a state in one iteration [rad, or of the size of the robot]."""
     first_periods: int = 8
@@ -204,6 +206,16 @@ class PeriodicOrbits(AnalysisResult):
     def drawn(self) -> tuple[Lines, ...]:
         """The branch over the parameter if there is one, and the last orbit."""
         return () if not len(self) or not self.leading else self.plots if self.parameter else self.plots[-1:]
+
+    def called(self) -> dict[str, str]:
+        """The parameter and the leading coordinate."""
+        units = dict(zip(("rad", "m"), (("rad", "rad/s"), ("m", "m/s")), strict=True))
+        at = {name: entry.unit for entry in self.equations.model.coordinates for name in entry.q_names}
+        unit, rate = units.get(at.get(self.leading, ""), ("SI units", "SI units"))
+        return {
+            "values": f"{self.parameter} (SI units)", "largest": f"amplitude of {self.leading} [{unit}]",
+            "leading_position": f"{self.leading} [{unit}]", "leading_rate": f"d({self.leading})/dt [{rate}]",
+        }  # fmt: skip
 
     def sheets(self) -> tuple[Sheet, ...]:
         """A table of the orbits, and of the coordinates of a single one."""
@@ -429,11 +441,20 @@ class Shooting:
     flow_of: the equations at a value of the parameter. sizes: scales of increments and rates (2 nv). reach: range of the parameter.
     """
 
-    def __init__(self, flow_of: Callable[[float], Flow], sizes: np.ndarray, reach: float, kind: str, by: str) -> None:
+    def __init__(
+        self, flow_of: Callable[[float], Flow], sizes: np.ndarray, reach: float, kind: str, by: str, tolerance: float
+    ) -> None:
         self.flow_of, self.sizes, self.reach, self.kind, self.by = flow_of, sizes, reach, kind, by
+        self.tolerance = tolerance
         self.autonomous, self.conservative = kind != "driven", kind == "undamped"
         self.energy = np.nan
         """Energy of the orbits of a robot without damping [J], unless it is the parameter."""
+
+    @property
+    def margin(self) -> float:
+        """Multipliers above 1 by this much are outside of the unit circle. Without damping those of symmetries are double, and the
+        error of a double eigenvalue is the root of that of the matrix."""
+        return float(np.sqrt(self.tolerance)) if self.conservative else NUMBERS.outside
 
     @property
     def trivial(self) -> int:
@@ -580,23 +601,21 @@ class Shooting:
         v = orbit.v + factor * by_stage[:, :, n:]
         return replace(orbit, q0=q0, v0=v0, q=q, v=v, period=period, value=value), float(size)
 
-    def corrected(
-        self, orbit: Orbit, tolerance: float, last: np.ndarray | None = None
-    ) -> tuple[Linearized, int] | None:
+    def corrected(self, orbit: Orbit, last: np.ndarray | None = None) -> tuple[Linearized, int] | None:
         """The periodic orbit near a guess, and the number of iterations; None where Newton's method does not converge."""
         smallest = np.inf
         for iteration in range(NUMBERS.iterations):
             try:
                 at = self.linearized(orbit)
                 matrix, right, unknown = self.bordered(at, last)
-                unknowns = np.linalg.lstsq(matrix, right, rcond=1e-14)[0]
+                unknowns = np.linalg.lstsq(matrix, right, rcond=NUMBERS.singular)[0]
                 orbit, size = self.moved(at, unknowns, unknown, residual=True)
             except (EvaluationError, AssemblyError, ArgumentError, np.linalg.LinAlgError):
                 return None
             if not np.isfinite(size) or orbit.period <= 0 or size > 1e3 * min(smallest, 1.0):
                 return None
             smallest = min(smallest, size)
-            if size <= NUMBERS.converged * tolerance * max(self.extent(orbit), 1e-3):
+            if size <= NUMBERS.converged * self.tolerance * max(self.extent(orbit), 1e-3):
                 return self.linearized(orbit), iteration + 1
         return None
 
@@ -622,8 +641,9 @@ class Shooting:
             found[k] = np.abs(np.concatenate([by_x, slopes @ every[k] - h * a]) / self.sizes).max(initial=0.0)
         return found / max(self.extent(orbit), 1e-3)
 
-    def refined(self, at: Linearized, tolerance: float, last: np.ndarray | None = None) -> tuple[Linearized, float]:
+    def refined(self, at: Linearized, last: np.ndarray | None = None) -> tuple[Linearized, float]:
         """The orbit on a mesh on which its error is below the tolerance, and its error."""
+        tolerance = self.tolerance
         for _ in range(6):
             errors = self.errors(at.orbit)
             worst, count = float(errors.max()), len(errors)
@@ -637,7 +657,7 @@ class Shooting:
             mesh = np.interp(
                 np.linspace(0, 1, wanted + 1), np.append(0, np.cumsum(density)) / density.sum(), at.orbit.mesh
             )
-            found = self.corrected(self.on_mesh(at.orbit, mesh), tolerance, last)
+            found = self.corrected(self.on_mesh(at.orbit, mesh), last)
             if found is None:
                 break
             at = found[0]
@@ -662,7 +682,7 @@ class Shooting:
 
     def outside(self, multipliers: np.ndarray) -> int:
         """Number of multipliers outside of the unit circle."""
-        return int(np.sum(np.abs(multipliers[: len(multipliers) - self.trivial]) > 1 + NUMBERS.outside))
+        return int(np.sum(np.abs(multipliers[: len(multipliers) - self.trivial]) > 1 + self.margin))
 
     # -- a branch --------------------------------------------------------------------------------------------------------
 
@@ -671,19 +691,17 @@ class Shooting:
         matrix, right, _ = self.bordered(at, before)
         right[:] = 0.0
         right[-1] = 1.0
-        found = np.linalg.lstsq(matrix, right, rcond=1e-14)[0]
+        found = np.linalg.lstsq(matrix, right, rcond=NUMBERS.singular)[0]
         return np.asarray(found / np.linalg.norm(found))
 
-    def stepped(
-        self, at: Linearized, direction: np.ndarray, step: float, tolerance: float
-    ) -> tuple[Linearized, int] | None:
+    def stepped(self, at: Linearized, direction: np.ndarray, step: float) -> tuple[Linearized, int] | None:
         """The orbit a step further along the branch."""
         *_, unknown = self.bordered(at, direction)
         try:
             guess, _ = self.moved(at, step * direction, unknown, residual=False)
         except (EvaluationError, AssemblyError, ArgumentError):
             return None
-        return self.corrected(guess, tolerance, direction)
+        return self.corrected(guess, direction)
 
 
 @dataclass
@@ -691,7 +709,6 @@ class Branch:
     """Orbits of a branch, in order, with what is said about each."""
 
     shooting: Shooting
-    tolerance: float
     points: list[tuple[Linearized, np.ndarray, float, str]] = field(default_factory=list)
 
     def add(self, at: Linearized, error: float, bifurcation: str = "") -> None:
@@ -711,7 +728,7 @@ class Branch:
             at = self.points[-1][0]
             if reason := time_is_up():
                 return Status.STOPPED, reason
-            found = shooting.stepped(at, direction, step, self.tolerance)
+            found = shooting.stepped(at, direction, step)
             if found is not None and abs(found[0].orbit.value - at.orbit.value) > 3 * step * shooting.reach:
                 found = None  # it has jumped
             if found is None:
@@ -725,7 +742,7 @@ class Branch:
                     self._between(at, last, direction, step)
                     self.add(*last)
                 return Status.COMPLETED, ""
-            following, error = shooting.refined(following, self.tolerance, direction)
+            following, error = shooting.refined(following, direction)
             turned = shooting.direction(following, direction)
             self._between(at, (following, error), direction, step, turned)
             self.add(following, error)
@@ -743,10 +760,8 @@ class Branch:
         shooting = self.shooting
         near = beyond if abs(beyond.orbit.value - to) < abs(at.orbit.value - to) else at
         flow = shooting.flow_of(to)
-        found = shooting.corrected(
-            replace(near.orbit, value=to, period=flow.period or near.orbit.period), self.tolerance
-        )
-        return None if found is None else shooting.refined(found[0], self.tolerance)
+        found = shooting.corrected(replace(near.orbit, value=to, period=flow.period or near.orbit.period))
+        return None if found is None else shooting.refined(found[0])
 
     def _between(
         self, at: Linearized, following: tuple[Linearized, float], direction: np.ndarray, step: float,
@@ -763,13 +778,13 @@ class Branch:
         found: dict[float, Linearized] = {}
 
         def test(s: float) -> float:
-            made = shooting.stepped(at, direction, s, self.tolerance)
+            made = shooting.stepped(at, direction, s)
             if made is None:
                 raise ArithmeticError
             found[s] = made[0]
             if folds:
                 return float(shooting.direction(made[0], direction)[-1])
-            return float(np.abs(shooting.multipliers(made[0])[index]) - 1 - NUMBERS.outside)
+            return float(np.abs(shooting.multipliers(made[0])[index]) - 1 - shooting.margin)
 
         try:
             place = brentq(test, 1e-9 * step, step, xtol=1e-8 * step, rtol=1e-8, maxiter=60, disp=False)
@@ -786,7 +801,7 @@ class Branch:
                 if value.real > 0
                 else "period doubling"
             )
-        self.add(here, float(shooting.errors(here.orbit).max()), kind)
+        self.add(*shooting.refined(here, direction), kind)
 
 
 # -- the period of the inputs ------------------------------------------------------------------------------------------
@@ -936,7 +951,7 @@ class Search:
             if periods:
                 state = self.run(begin + periods * period, state, begin=begin, save_at=[begin + periods * period]).final
             guess = self.guess(0.0, period, replace(state, t=0.0))
-            found = shooting.corrected(replace(guess, value=value), self.analysis.tolerance)
+            found = shooting.corrected(replace(guess, value=value))
             if found is not None:
                 return found[0]
             periods = max(2 * periods, 10)
@@ -959,7 +974,8 @@ class Search:
         n = len(v)
         L = np.block([[-flow.bound.bracket(v), np.eye(n)], [by_q, by_v]]) @ Z
         values, vectors = np.linalg.eig(L[[*chosen, *(n + i for i in chosen)]])
-        turning = np.abs(values.imag) > 1e-6 * np.abs(values)
+        # a coordinate without stiffness is a double eigenvalue 0, of which the error is the root of the round-off
+        turning = np.abs(values.imag) > np.maximum(1e-6 * np.abs(values), 1e-7 * np.abs(values).max())
         slow = float(np.min(np.abs(values.imag[turning]), initial=np.inf))
         period = 2 * np.pi / slow if np.isfinite(slow) else 2 * np.pi / max(float(np.abs(values).max()), 1e-12)
         at_rest = not np.any(v) and np.abs(a / self.lengths).max(initial=0.0) <= 1e-6 * (2 * np.pi / period) ** 2
@@ -1008,7 +1024,7 @@ class Search:
                 if undamped:
                     shooting.energy = float(self.flow.bound.energies(0.0, orbit.q0, orbit.v0)[:2].sum())
                     value = shooting.energy if shooting.by == ENERGY else value
-                made = shooting.corrected(replace(orbit, value=value), self.analysis.tolerance)
+                made = shooting.corrected(replace(orbit, value=value))
                 if made is not None and shooting.extent(made[0].orbit) > 0.1 * shooting.extent(orbit):
                     return shooting, made[0]
             if undamped and total:
@@ -1188,7 +1204,7 @@ class Periodic(Analysis):
         def shooting_of(kind: str) -> Shooting:
             slow = flow.period or self.period or search.slowest()[0]
             sizes = np.concatenate([search.lengths, search.lengths * 2 * np.pi / slow])
-            return Shooting(flow_of, sizes, reach, kind, self.parameter or "")
+            return Shooting(flow_of, sizes, reach, kind, self.parameter or "", float(self.tolerance))
 
         try:
             if flow.period is not None:
@@ -1206,8 +1222,8 @@ class Periodic(Analysis):
                     )
         except NoOrbit as reason:
             return _result(self, search, None, (), Status.FAILED, str(reason))
-        first, error = shooting.refined(first, self.tolerance)
-        branch = Branch(shooting, self.tolerance)
+        first, error = shooting.refined(first)
+        branch = Branch(shooting)
         status, message = Status.CONVERGED, ""
         if self.parameter == ENERGY:
             assert self.to is not None

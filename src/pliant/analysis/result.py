@@ -170,6 +170,10 @@ class AnalysisResult(ABC):
         """Labels of further axes."""
         return {}
 
+    def called(self) -> Mapping[str, str]:
+        """Names of variables on plots, where they differ between results."""
+        return {}
+
     # -- what follows ------------------------------------------------------------------------------------------------
 
     @cached_property

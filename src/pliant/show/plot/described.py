@@ -73,16 +73,16 @@ def lines(found: AnalysisResult, described: Lines, *, ax: Any = None) -> Any:
         ax.set_xscale("log")
     if "y" in described.log:
         ax.set_yscale("log")
-    ax.set_xlabel(label(_words(data, described.x), x_shown))
-    ax.set_ylabel(label(_words(data, described.y[0]) if len(described.y) == 1 else described.title, unit))
+    ax.set_xlabel(label(_words(found, described.x), x_shown))
+    ax.set_ylabel(label(_words(found, described.y[0]) if len(described.y) == 1 else described.title, unit))
     key(ax)
     return ax
 
 
-def _words(data: Any, name: str) -> str:
+def _words(found: AnalysisResult, name: str) -> str:
     """What a variable is, in words."""
-    about = data.variables.get(name, ((), None, {}))[2]
-    return str(about.get("long_name", name.replace("_", " ")))
+    about = found.recorded.variables.get(name, ((), None, {}))[2]
+    return found.called().get(name) or str(about.get("long_name", name.replace("_", " ")))
 
 
 @styled
@@ -100,7 +100,7 @@ def points(found: AnalysisResult, described: Points, *, ax: Any = None) -> Any:
     if described.colour:
         values = data[described.colour][np.isfinite(data[described.points]).all(axis=1)]
         shown = ax.scatter(factor * where[:, i], factor * where[:, j], c=values, s=4, cmap="viridis", linewidths=0)
-        ax.figure.colorbar(shown, ax=ax, label=label(_words(data, described.colour), data.unit(described.colour)))
+        ax.figure.colorbar(shown, ax=ax, label=label(_words(found, described.colour), data.unit(described.colour)))
     else:
         ax.plot(
             factor * where[:, i], factor * where[:, j], linestyle="none", marker="o", markersize=2, color=COLOURS[1]
