@@ -21,9 +21,6 @@ from pliant.analysis.remark import RULES
 from pliant.cli import ANALYSIS, COMMANDS
 from pliant.cli.analysis import summary
 from pliant.cli.export import flag, targets
-from pliant.control import lqr_control
-from pliant.control.base import InputLimit
-from pliant.control.learning_task import LearningTask, RandomParameter, RandomStart
 from pliant.language import parameter, placement
 from pliant.language.aliases import ALIASES
 from pliant.language.base import Choice, Part, WordMappingOrObject
@@ -43,9 +40,11 @@ from pliant.parts.section import Holes, Station
 from pliant.parts.section import material as library
 from pliant.parts.surface import SurfaceBase
 from pliant.parts.tendon import TendonBase, routing
-from pliant.robot import attach
+from pliant.robot import attach, controllers
 from pliant.robot.analyses import ListedAnalysis, analysis_names
+from pliant.robot.controllers import InputLimit
 from pliant.robot.data import default_kinds, tells_kind, to_data
+from pliant.robot.learning_task import LearningTask, RandomParameter, RandomStart
 from pliant.robot.robot import RobotSpec
 from pliant.robot.rod_switch import KINDS
 from pliant.robot.writer import flow
@@ -141,15 +140,15 @@ SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
         (
             *kinds(RobotSpec, "control")[1].values(),
             InputLimit,
-            lqr_control.HeldPose,
-            lqr_control.InputValue,
-            lqr_control.CoordinateValue,
-            lqr_control.CoordinateWeight,
-            lqr_control.OutputWeight,
-            lqr_control.InputWeight,
-            lqr_control.Sensor,
-            lqr_control.Disturbance,
-            lqr_control.ControlGroup,
+            controllers.HeldPose,
+            controllers.InputValue,
+            controllers.CoordinateValue,
+            controllers.CoordinateWeight,
+            controllers.OutputWeight,
+            controllers.InputWeight,
+            controllers.Sensor,
+            controllers.Disturbance,
+            controllers.ControlGroup,
         ),
     ),
     ("Tasks", (LearningTask, RandomParameter, RandomStart)),

@@ -15,11 +15,11 @@ from oracle import Oracle
 from pliant.engine.binding import Binding
 from pliant.engine.model.inputs import InputPlan
 from pliant.engine.model.system import System, SystemBuilder
-from pliant.engine.model.time_series import TimeSeries
 from pliant.engine.program import Program
 from pliant.parts.constraint.frames import frame_constraint
 from pliant.parts.external_load.wrench import WRENCH
 from pliant.parts.geometry import so3
+from pliant.parts.input.time_series import TimeSeries
 from pliant.parts.joint.coordinate_force import ORIENTATION_FORCE, coordinate_force
 from pliant.parts.link.axial import axial_force
 from pliant.parts.link.beam import beam_force

@@ -39,6 +39,8 @@ from mutation import mutate, mutate_bytes, mutate_numbers
 from surfaces import CHEAP, SURFACES, go_through
 from valid_models import ENTRIES, FIELDS, valid_model
 
+from pliant.analysis.derivation.check import check
+from pliant.analysis.derivation.derive import derive
 from pliant.analysis.numerics.netcdf_files import ResultFileError
 from pliant.control.fmu import Fmu
 from pliant.identify.recording import drive
@@ -50,9 +52,8 @@ from pliant.language.faults import SpecError
 from pliant.language.recording import RecordingError, read_recording
 from pliant.language.syntax import ExpressionError, parse, symbols, to_text
 from pliant.parts.mesh.formats import MeshProblem, read_mesh
-from pliant.robot.derive import derive
 from pliant.robot.flattening import flatten
-from pliant.robot.reader import check, load
+from pliant.robot.reader import load
 from pliant.robot.writer import dump
 from pliant.show.tables import html
 from pliant.study.cases import cases

@@ -26,6 +26,8 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
 from pliant.analysis.base import analysis
+from pliant.analysis.derivation.check import check_source
+from pliant.analysis.derivation.derive import derive
 from pliant.language import dimension as dim
 from pliant.language.base import Framed, Part, WordMappingOrObject, part_classes
 from pliant.language.collection import collections
@@ -40,11 +42,9 @@ from pliant.language.traversal import Leaf, leaves, parts
 from pliant.language.tree import from_plain
 from pliant.robot import RobotSpec
 from pliant.robot.analyses import analysis_names
-from pliant.robot.derive import derive
 from pliant.robot.flat import HOMES
 from pliant.robot.flattening import flatten
 from pliant.robot.listing import coordinate_table
-from pliant.robot.reader import check_source
 
 Data: TypeAlias = dict[str, Any]
 

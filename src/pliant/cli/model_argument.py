@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pliant.analysis.derivation.derive import derive
 from pliant.cli.command_output import answering
 from pliant.cli.common import CommandError, ModelOptions
 from pliant.engine.core import check_names
@@ -21,7 +22,6 @@ from pliant.language.source import SET_FILE
 from pliant.language.syntax import ExpressionError
 from pliant.language.table_files import READERS, WORKBOOKS
 from pliant.language.value_checks import wrong_dimension
-from pliant.robot.derive import derive
 from pliant.robot.reader import load, load_text
 from pliant.robot.rod_switch import with_rod_model
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from pliant.analysis.derivation.derive import derive
 from pliant.analysis.motion.simulate import simulate
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.statics.equilibrium import equilibrium
@@ -18,7 +19,6 @@ from pliant.cli.reporting import Report, check_report, save_report
 from pliant.gradient.optimize import Optimum
 from pliant.gradient.optimize import optimize as run_search
 from pliant.gradient.problem import Evaluation
-from pliant.robot.derive import derive
 
 
 def optimize(

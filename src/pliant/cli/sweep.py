@@ -12,6 +12,7 @@ import typer
 from pydantic import ValidationError
 
 from pliant.analysis.base import analysis as analysis_class
+from pliant.analysis.derivation.derive import derive
 from pliant.analysis.motion.simulate import simulate
 from pliant.analysis.numerics.result import INTERRUPTED
 from pliant.analysis.statics.equilibrium import equilibrium
@@ -36,7 +37,6 @@ from pliant.language.deadline import time_is_up
 from pliant.language.message_text import suggestion
 from pliant.language.public_names import analyses
 from pliant.language.schema_errors import read_errors
-from pliant.robot.derive import derive
 from pliant.robot.reader import load_text
 from pliant.show import plot as draw
 from pliant.show.report import SweepContent

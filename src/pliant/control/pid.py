@@ -6,17 +6,14 @@ best approximate it are computed by `required_inputs` at rest, which includes th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import scipy
-from pydantic import Field
 
 from pliant.analysis.motion.events import Now
-from pliant.analysis.motion.plant import Plant
-from pliant.control.base import Dimensioned, KnownDimensions, TaskController
 from pliant.control.limits import Limits, Shortfalls, actuator_limits, named
 from pliant.control.pid_derivatives import command_cotangents, refuse_task
 from pliant.control.required_inputs import Actuation, ForceMetric, InputsNotConverged, required_inputs
@@ -25,14 +22,11 @@ from pliant.control.static_model import StaticModel
 from pliant.control.task import Reference, Task, check_task, refuse_at_rest_only
 from pliant.engine.equations import Equations, Values, with_independent_rows
 from pliant.language.arguments import real
-from pliant.language.base import OneOrList, Problem
-from pliant.language.dimension import NUMBER, TIME, TORQUE
-from pliant.language.scalar import Scalar, Value
+from pliant.robot.controllers import GAINS
 
 Gain: TypeAlias = float | Sequence[float] | np.ndarray
 Compensation: TypeAlias = Literal["none", "measured", "reference"]
 
-GAINS = ("proportional", "derivative", "integral")
 SOFT = 1e-9
 """A robot whose smallest stiffness is below this fraction of its largest is free in some direction."""
 
@@ -281,78 +275,3 @@ class PidControl:
                 "goes slack); the previous command was kept"
             )
         return notes
-
-
-GainValues: TypeAlias = Annotated[tuple[Value, ...], Field(min_length=1), OneOrList()]
-
-
-class PidControlSpec(TaskController):
-    """Pulls coordinates or a frame to a path by a force proportional to the error, its integral and its rate, and adds the
-    inputs that balance gravity, springs and elastic rods. Integration stops while inputs are saturated (anti-windup).
-    It depends less on the model than `constraint`, which also compensates inertia and is faster if the model is accurate."""
-
-    type: Literal["pid"] = "pid"
-    proportional: GainValues
-    """Force per error, one for all or one for each component or coordinate [N/m, N m/rad]."""
-    derivative: GainValues = (0,)
-    """Force per rate of the error [N s/m, N m s/rad]."""
-    integral: GainValues = (0,)
-    """Force per integral of the error over time [N/(m s), N m/(rad s)]."""
-    compensation: Literal["none", "measured", "reference"] = "measured"
-    """Inputs in addition to the feedback: those that balance the current pose (`measured`), those of the model's
-    equilibrium on the path (`reference`), or the initial ones (`none`)."""
-
-    gain_fields: ClassVar[tuple[str, ...]] = GAINS
-    example: ClassVar[str] = """\
-pliant: 1
-parameters:
-  torque: {value: 0 N*m, input: true, minimum: -20 N*m, maximum: 20 N*m}
-bodies:
-  arm: {mass: 1 kg, center_of_mass: [0.5 m, 0, 0], shape: {type: slender_rod, length: 1 m, axis: x}}
-joints:
-  hinge: {type: revolute, child: arm, axis: y, angle: {input: =torque}}
-control:
-  raise:
-    type: pid
-    coordinates: hinge
-    path: -60 deg
-    proportional: 30 N*m/rad
-    derivative: 6 N*m*s/rad
-    integral: 20 N*m/s
-    compensation: measured
-    sample_time: 2 ms
-"""
-
-    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """As for all path-following controllers; one gain for all components or one for each, none negative."""
-        yield from super().problems(value)
-        for field in GAINS:
-            gains = getattr(self, field)
-            if len(gains) not in (1, self.size):
-                message = f"`{field}` has {len(gains)} values for {self.size} components"
-                yield (field,), message, "give one for all, or one for each"
-            for index, gain in enumerate(gains):
-                if value(gain) < 0:
-                    yield (field, index), f"`{field}` must not be negative: errors would grow", "change its sign"
-
-    def dimensioned(self, known: KnownDimensions) -> Iterator[Dimensioned]:
-        """As for all path-following controllers; gains convert errors to forces."""
-        yield from super().dimensioned(known)
-        parts = self.followers(known)
-        for field, time in (("proportional", NUMBER), ("derivative", TIME), ("integral", NUMBER / TIME)):
-            gains = getattr(self, field)
-            for index, gain in enumerate(gains):
-                units = set(parts) if len(gains) == 1 else set(parts[index : index + 1])
-                unit = units.pop() if len(units) == 1 else None
-                yield (field, index), gain, None if unit is None else TORQUE / unit / unit * time
-
-    def build(self, plant: Plant, name: str) -> PidControl:
-        """The controller."""
-        number = plant.number
-        gains = [[number(x) for x in given] for given in (self.proportional, self.derivative, self.integral)]
-        return PidControl(
-            plant.equations, self.task(plant), self.followed(plant), Pid(*(x * self.size if len(x) == 1 else x for x in gains)),
-            compensation=self.compensation, sample_time=number(self.sample_time), inputs=self.inputs,
-            limits=self.input_limits(plant), least_squares=self.least_squares,
-            parameters=plant.parameters, delay=number(self.delay), name=name,
-        )  # fmt: skip

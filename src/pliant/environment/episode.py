@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from pliant.analysis.motion.sampled_control import Controller, Now
-from pliant.control.learning_task import LearningTask
 from pliant.control.limits import Limits, actuator_limits
 from pliant.engine.core import check_names
 from pliant.engine.equations import Equations
 from pliant.language.arguments import ArgumentError
 from pliant.language.message_text import describe, suggestion
+from pliant.robot.learning_task import LearningTask
 
 
 @dataclass(frozen=True)

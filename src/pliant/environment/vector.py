@@ -10,12 +10,12 @@ import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
-from pliant.control.learning_task import LearningTask
+from pliant.analysis.derivation.derive import derive
 from pliant.engine.equations import Equations
 from pliant.environment.episode import Episode, episode, named_task
 from pliant.fleet.fleet import Fleet, to_numpy
 from pliant.language.arguments import ArgumentError
-from pliant.robot.derive import derive
+from pliant.robot.learning_task import LearningTask
 from pliant.robot.robot import RobotSpec
 from pliant.show.sketch import sketch
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.analysis.derivation.derive import derive
 from pliant.analysis.integrators import Method, Rosenbrock
 from pliant.analysis.motion.simulate import simulate
 from pliant.analysis.numerics.blas_threads import on_one_blas_thread
@@ -31,10 +32,9 @@ from pliant.identify.recording import (
 )
 from pliant.language.aliases import canonical
 from pliant.language.arguments import ArgumentError, mapping, name_tuple, need_spec, numbers, pair, positive
-from pliant.language.display import shown, with_remarks
 from pliant.language.faults import SpecError
+from pliant.language.provided import called, with_remarks
 from pliant.language.recording import Recording, RecordingError
-from pliant.robot.derive import derive
 from pliant.robot.robot import RobotSpec
 from pliant.robot.rod_switch import parse_rod_model, rods_named, with_rod_model
 
@@ -116,7 +116,7 @@ class Comparisons(list[Comparison]):
     """The rows of a comparison, shown as a table in notebooks."""
 
     def _repr_html_(self) -> str:
-        return str(shown("Comparisons.html", self))
+        return str(called("Comparisons.html", self))
 
 
 NEVER_AT_REST = (

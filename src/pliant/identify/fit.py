@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.analysis.derivation.derive import derive_with_rods
 from pliant.analysis.integrators import Method, Rosenbrock
 from pliant.analysis.numerics.blas_threads import on_one_blas_thread
 from pliant.analysis.numerics.status import Status
@@ -33,12 +34,11 @@ from pliant.language.arguments import (
     pair,
     positive,
 )
-from pliant.language.display import shown, with_remarks
 from pliant.language.faults import SpecError
 from pliant.language.message_text import describe, unit_text
+from pliant.language.provided import called, with_remarks
 from pliant.language.recording import Recording, RecordingError
 from pliant.language.units import UnitError, parse_unit
-from pliant.robot.derive import derive_with_rods
 from pliant.robot.rod_switch import with_fineness
 
 
@@ -222,7 +222,7 @@ class Fit:
         return with_remarks(first, self.warnings)
 
     def _repr_html_(self) -> str:
-        return str(shown("Fit.html", self))
+        return str(called("Fit.html", self))
 
     def _value(self, name: str) -> str:
         unit, value, deviation = self._units[name], self.parameters[name], self.deviations[name]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from pliant.engine.model.value_problems import part_problems, problems_between
 from pliant.language.base import Part, Problem
 from pliant.language.collection import collections
 from pliant.language.dimension import Dimension
@@ -26,6 +25,7 @@ from pliant.robot.flat import INSTANCE_NAMES, Flat, Origin
 from pliant.robot.flattening import flat_spec, flatten_all
 from pliant.robot.remarks import remarks
 from pliant.robot.structure import structure_problems
+from pliant.robot.value_problems import part_problems, problems_between
 
 if TYPE_CHECKING:
     from pliant.robot.building import UnreadableEntries

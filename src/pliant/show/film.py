@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.language.arguments import ArgumentError, file_name, function, need_equations, number, positive
-from pliant.language.display import shown
 from pliant.language.files import write_whole
 from pliant.language.message_text import describe
+from pliant.language.provided import called
 from pliant.show.camera import View, look_from, view_direction
 from pliant.show.clips import run_scenes
 from pliant.show.marks import Scene, push_scale
@@ -81,7 +81,7 @@ class Film:
         return f"film of {self.frames} frames in {self.path}"
 
     def _repr_html_(self) -> str:
-        return str(shown("Film.html", self))
+        return str(called("Film.html", self))
 
 
 def film(

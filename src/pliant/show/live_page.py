@@ -31,6 +31,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
+from pliant.analysis.derivation.derive import derive
 from pliant.analysis.modes import SECONDS, ModesResult, modes
 from pliant.analysis.numerics.result import Result
 from pliant.analysis.numerics.state import AssemblyError, assemble
@@ -41,7 +42,6 @@ from pliant.engine.workspace import EvaluationError
 from pliant.language.message_text import unit_text
 from pliant.parts.geometry import arrays
 from pliant.parts.joint.coordinate import LengthCoordinate
-from pliant.robot.derive import derive
 from pliant.robot.robot import RobotSpec
 from pliant.robot.rod_switch import KINDS, with_rod_model
 from pliant.show.clips import run_maker, run_scenes

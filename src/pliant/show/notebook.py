@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.analysis.derivation.derive import derive
 from pliant.analysis.numerics.coordinate_rows import coordinate_rows
 from pliant.engine.outputs import output_units
 from pliant.language.column_headings import heading
 from pliant.language.faults import SpecError
-from pliant.robot.derive import derive
 from pliant.robot.reader import load_text
 from pliant.show import tables
 from pliant.show.clips import Clip, pose_clip, result_clips, run_clip, start_clip

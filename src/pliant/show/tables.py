@@ -16,6 +16,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from pliant.analysis.derivation.check import MOST_ELEMENTS, rod_elements, undamped
+from pliant.analysis.derivation.rod_coordinates import RodCoordinate, coordinates_of_rods
 from pliant.engine.model.build import Build
 from pliant.engine.model.model import build_tree
 from pliant.language.base import Framed
@@ -30,8 +32,6 @@ from pliant.robot.flattening import WORLD, flatten
 from pliant.robot.importing import ImportedRobot
 from pliant.robot.listing import CoordinateEntry, coordinate_table
 from pliant.robot.robot import RobotSpec
-from pliant.robot.rod_coordinates import RodCoordinate, coordinates_of_rods
-from pliant.robot.trial_build import MOST_ELEMENTS, rod_elements, undamped
 from pliant.robot.writer import flow
 from pliant.show.mass import mass_budget
 from pliant.show.page import prose

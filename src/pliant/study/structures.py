@@ -11,6 +11,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from pliant.analysis.derivation.derive import derive
 from pliant.engine.core import UnknownName
 from pliant.engine.equations import Equations
 from pliant.engine.model.model import SI_HINT
@@ -22,7 +23,6 @@ from pliant.language.message_text import describe, unit_text
 from pliant.language.syntax import ExpressionError, Number, parse
 from pliant.language.units import Unit, UnitError, parse_unit
 from pliant.language.value_checks import wrong_dimension
-from pliant.robot.derive import derive
 from pliant.robot.reader import load, load_text
 from pliant.robot.robot import RobotSpec
 from pliant.robot.rod_switch import rods_named, with_rod_model

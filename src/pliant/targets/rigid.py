@@ -15,6 +15,7 @@ import numpy as np
 import scipy
 from pydantic import Field
 
+from pliant.analysis.derivation.rod_frequencies import with_rod_frequencies
 from pliant.analysis.modes import modes
 from pliant.analysis.numerics.state import AssemblyError, assemble
 from pliant.analysis.numerics.status import AnalysisFailed
@@ -29,7 +30,6 @@ from pliant.parts.joint.coordinate_force import is_armature
 from pliant.parts.rod.pseudo_rigid import PseudoRigid
 from pliant.parts.rod.rod import Rod
 from pliant.parts.rod.strains import LABELS, SETS, Free
-from pliant.robot.rod_frequencies import with_rod_frequencies
 from pliant.targets.base import Export, Target, write_file
 from pliant.targets.rigid_forces import LinearForm, RigidForces, rigid_forces
 from pliant.targets.rigid_tree import RigidTree, rigid_tree

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import scipy
 
+from pliant.analysis.derivation.derive import derive
 from pliant.analysis.motion.simulate import simulate
 from pliant.analysis.statics.equilibrium import equilibrium
 from pliant.identify.compare import compare
 from pliant.language.recording import read_recording
-from pliant.robot.derive import derive
 from pliant.robot.reader import load, load_text
 from pliant.validation.case import CaseResult, Line, Plot, cases_of
 from pliant.validation.sleeve import driven_sleeve, error, follow, read_sleeve

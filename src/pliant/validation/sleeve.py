@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
+from pliant.analysis.derivation.derive import derive
 from pliant.analysis.integrators import GeneralizedAlpha
 from pliant.analysis.motion.simulate import simulate
 from pliant.engine.equations import Equations
 from pliant.identify.recording import drive
 from pliant.language.recording import Recording, read_recording
-from pliant.robot.derive import derive
 from pliant.robot.reader import load
 
 HELD = 0.5

@@ -9,10 +9,12 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 import numpy as np
 from pydantic import Field, PrivateAttr, model_validator
 
+from pliant.language.arguments import ArgumentError
 from pliant.language.base import ByKey, FromFiles, Part, Problem, ValueOrPart, fault
 from pliant.language.scalar import Angle, AnySignal, Frequency, Scalar, Time, Value
 from pliant.language.source import FileProblem, Source
 from pliant.parts.input.series import Samples, read_samples
+from pliant.parts.input.time_series import TimeSeries, interpolated
 
 
 class Step(Part):
@@ -192,6 +194,16 @@ class SeriesInput(FromFiles):
         except FileProblem as problem:
             raise FileProblem(str(problem), problem.hint, ("series",)) from None
         return copy
+
+    def interpolated(self, value: Callable[[Scalar], float]) -> TimeSeries:
+        """The series as a piecewise polynomial in SI units; raises FileProblem."""
+        series = self.series
+        try:
+            values = float(value(series.scale)) * self.samples.values
+            return interpolated(self.samples.times, values, series.interpolation)
+        except ArgumentError as reason:
+            where = f"in {series.file}, " if series.file else ""
+            raise FileProblem(f"{where}{reason.message}", reason.hint) from None
 
     def without_files(self) -> Self:
         """The input with its samples as lists, in SI units."""

@@ -6,15 +6,17 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+from pliant.analysis.derivation.rod_coordinates import rod_coordinate_faults
+from pliant.analysis.derivation.rod_frequencies import with_rod_frequencies
 from pliant.engine.equations import Equations, say_once
 from pliant.engine.model.model import compile_model
 from pliant.language.arguments import ArgumentError
+from pliant.language.faults import SpecError
 from pliant.language.message_text import describe, merged_instances
 from pliant.parts.rod.base import RodModelBase
 from pliant.robot.flattening import flatten_with_structure
 from pliant.robot.reader import load
 from pliant.robot.robot import RobotSpec
-from pliant.robot.rod_frequencies import with_rod_frequencies
 
 
 def derive(robot: RobotSpec | str | Path) -> Equations:
@@ -25,6 +27,8 @@ def derive(robot: RobotSpec | str | Path) -> Equations:
         )
     start = time.perf_counter()
     spec = robot if isinstance(robot, RobotSpec) else load(robot)
+    if faults := rod_coordinate_faults(spec):
+        raise SpecError(faults, spec.source.file)
     flat, structural = flatten_with_structure(spec)
     model = compile_model(with_rod_frequencies(flat), structural, written=flat)
     for note in merged_instances([*map(str, spec.remarks), *model.notes]):

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pliant.engine.model.build import Build
 from pliant.language.collection import collections
+from pliant.language.faults import Fault
 from pliant.language.message_text import suggestion
 from pliant.language.names import Reference
 from pliant.language.traversal import leaves
 from pliant.language.units import parse_unit
+from pliant.parts.rod.rod import Rod
 from pliant.parts.rod.strains import LABELS
+from pliant.robot.building import UnreadableEntries, sorted_faults
+from pliant.robot.flattening import flat_spec, flatten_all
+from pliant.robot.robot import RobotSpec
 from pliant.robot.rods import Finding
-
-if TYPE_CHECKING:
-    from pliant.parts.rod.rod import Rod
-    from pliant.robot.robot import RobotSpec
-    from pliant.robot.semantic_checks import SemanticChecks
+from pliant.robot.semantic_checks import SemanticChecks
+from pliant.robot.structure import of_a_rod
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,18 @@ def rod_coordinates(flat: RobotSpec, rods: Iterable[str] | None = None) -> list[
     return found
 
 
-def rod_coordinate_problems(checked: SemanticChecks) -> Iterator[Finding]:
-    """Check that references to coordinates of rods, and their initial values and rates, name existing coordinates."""
+def rod_coordinate_faults(spec: RobotSpec) -> list[Fault]:
+    """Faults of references to coordinates of rods, and of initial values and rates of rods, in a valid spec."""
+    if not spec.rods and not spec.attach:
+        return []
+    origins = flatten_all(spec)
+    checked = SemanticChecks(spec, flat_spec(spec, origins), origins, UnreadableEntries())
+    for finding in _problems(checked):
+        checked.report(*finding)
+    return sorted_faults(checked.faults)
+
+
+def _problems(checked: SemanticChecks) -> Iterator[Finding]:
     flat = checked.flat
     used = [
         (collection, name, leaf)
@@ -69,54 +80,18 @@ def rod_coordinate_problems(checked: SemanticChecks) -> Iterator[Finding]:
         for leaf in leaves(thing)
         if isinstance(leaf.marker, Reference) and leaf.marker.kind == "coordinate" and of_a_rod(flat, leaf.value)
     ]
-    given = [rod for rod in flat.rods.values() if rod.initial or rod.rates]
-    if not (used or given):
+    if not used and not any(rod.initial or rod.rates for rod in flat.rods.values()):
         return
-    sound = _sound_rods(checked)
-    known = {coordinate.name: coordinate for coordinate in rod_coordinates(flat, sound)}
+    known = {coordinate.name: coordinate for coordinate in rod_coordinates(flat)}
     for collection, name, leaf in used:
-        if not any(leaf.value.startswith(f"{rod}.") for rod in sound):
-            continue
         if leaf.value not in known:
             hint = suggestion(leaf.value, known, f"known: {', '.join(list(known)[:12])}")
             yield collection, name, leaf.path, f"there is no coordinate '{leaf.value}'", hint
         elif leaf.path[-2:] == ("equal_to", "coordinate") and known[leaf.value].is_rotation:
             message = f"'{leaf.value}' is a free rotation and cannot be equal to a single coordinate"
             yield collection, name, leaf.path, message, "tie it to a length or an angle"
-    for name in sound:
+    for name in flat.rods:
         yield from _starts(checked, name, {c.label: c for c in known.values() if c.rod == name})
-
-
-WITHOUT_EFFECT = (
-    "joints",
-    "bodies",
-    "links",
-    "loads",
-    "constraints",
-    "contacts",
-    "outputs",
-    "inputs",
-    "control",
-    "analyses",
-)
-"""Fields without effect on the coordinates of a rod."""
-
-
-def _sound_rods(checked: SemanticChecks) -> list[str]:
-    """Rods that can be built despite the faults found so far: those without faults of their own."""
-    places = [fault.path.replace("[", ".").split(".")[:2] for fault in checked.faults]
-    places += [[str(step) for step in path] for path in checked.broken.dropped | checked.broken.trimmed]
-    faulty = {place[1] for place in places if place[0] == "rods" and len(place) > 1}
-    if checked.lacks("attach") or any(
-        place[0] not in WITHOUT_EFFECT and not (place[0] == "rods" and len(place) > 1) for place in places
-    ):
-        return []
-    return [name for name in checked.flat.rods if name.partition("[")[0] not in faulty]
-
-
-def of_a_rod(flat: RobotSpec, reference: str) -> bool:
-    """Whether a reference to a coordinate is to one of a rod, whether it exists or not."""
-    return any(reference.startswith(f"{rod}.") for rod in flat.rods)
 
 
 def _starts(checked: SemanticChecks, rod: str, known: dict[str, RodCoordinate]) -> Iterator[Finding]:

@@ -7,10 +7,10 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import StrictBool
 
-from pliant.control.base import Dimensioned, InputNames, KnownDimensions
 from pliant.language.base import OneOrList, Part, Problem, positive
 from pliant.language.names import CoordinateName, OutputName, ParameterName
 from pliant.language.scalar import Number, Scalar, Time, Value
+from pliant.robot.controllers import Dimensioned, InputNames, KnownDimensions
 
 
 class RandomParameter(Part):

@@ -7,8 +7,8 @@ import pytest
 
 import pliant
 from pliant.engine.model.sampling import sampled
-from pliant.engine.model.time_series import TimeSeries, between, integrated_twice, interpolated, led_to, piece_ends
 from pliant.language.arguments import ArgumentError
+from pliant.parts.input.time_series import TimeSeries, between, integrated_twice, interpolated, led_to, piece_ends
 
 RNG = np.random.default_rng(3)
 

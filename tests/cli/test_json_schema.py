@@ -10,9 +10,9 @@ from generated import robots
 from hypothesis import HealthCheck, given, settings
 
 from make_reference import PAGE, examples
+from pliant.cli.json_schema import json_schema
 from pliant.language.source import MODEL_FOLDER, bundled
 from pliant.language.tree import parse_yaml
-from pliant.robot.json_schema import json_schema
 
 VALIDATOR = jsonschema.Draft202012Validator(json_schema())
 

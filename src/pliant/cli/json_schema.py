@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
+from pliant.analysis.base import analysis
 from pliant.robot.robot import RobotSpec
 
 
@@ -30,7 +30,7 @@ def _with_options_of_analyses(schema: dict[str, Any]) -> None:
     """Add the options of each analysis to the entries of `analyses`."""
     entry = schema["$defs"]["ListedAnalysis"]["properties"]
     for name in entry:
-        kind: Any = import_module("pliant.analysis.base").analysis(name)
+        kind = analysis(name)
         options = _loosened(kind.model_json_schema(ref_template="#/$defs/{model}"))
         schema["$defs"] |= options.pop("$defs", {})
         options["properties"] = {key: options["properties"][key] for key in kind.file_keys()}
