@@ -1,7 +1,8 @@
 """Make all pictures of the documentation again: python docs/make_pictures.py [NAME ...]
 
 NAME is a bundled robot, an example with an arm from a URDF file, `film` (the film of a soft module), `report` (a view of its
-report, which needs Chromium), the name of an analysis (its plot in docs/analyses.md), or a bundled robot with `.gif`: a film of it in out/films, such as snake.gif.
+report, which needs Chromium), the name of an analysis (its plot in docs/analyses.md), or a bundled robot with `.gif`: a film of
+it in out/films, such as snake.gif.
 """
 
 from __future__ import annotations

@@ -270,9 +270,9 @@ def simulate(subject: Subject) -> None:
 def pages(subject: Subject) -> None:
     """The report and the notebook's views of all results. One mode: each is a film of its own."""
     found: list[Any] = [subject.run]
-    for analysis in (pliant.equilibrium, partial(pliant.modes, count=1), pliant.linearize):
+    for function in (pliant.equilibrium, partial(pliant.modes, count=1), pliant.linearize):
         with refusals(*WORDED):
-            found.append(analysis(subject.eqs))
+            found.append(function(subject.eqs))
     missing: list[str] = []
     page = report(subject.eqs, found, missing)
     assert not missing, f"the report lacks {missing[0]}"
