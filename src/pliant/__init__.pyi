@@ -30,6 +30,7 @@ from .analysis.periodic import periodic as periodic
 from .analysis.simulate import simulate as simulate
 from .analysis.statics.equilibrium import equilibria as equilibria
 from .analysis.statics.path import Path as Path
+from .analysis.workspace import workspace as workspace
 from .control.fmu import Fmu as Fmu
 from .control.required_inputs import required_inputs as required_inputs
 from .engine.contacts import Contacts as Contacts

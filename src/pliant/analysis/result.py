@@ -100,11 +100,13 @@ class Lines:
 
 @dataclass(frozen=True)
 class Points:
-    """A plot of points in space, coloured by another variable. points: name of an array with three columns [m]."""
+    """A plot of points in space, coloured by another variable. points: name of an array with three columns [m]. outline: name of an
+    array with pairs of indices of points that lines join."""
 
     points: str
     colour: str = ""
     title: str = ""
+    outline: str = ""
 
 
 @dataclass(frozen=True)

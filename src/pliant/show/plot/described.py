@@ -91,6 +91,8 @@ def points(found: AnalysisResult, described: Points, *, ax: Any = None) -> Any:
     data = found.recorded
     where = data[described.points]
     where = where[np.isfinite(where).all(axis=1)]
+    from matplotlib.collections import LineCollection
+
     spread = np.ptp(where, axis=0) if len(where) else np.zeros(3)
     i, j = sorted(np.argsort(-spread, kind="stable")[:2])
     if j == 1 and i == 0 and spread[2] >= 0.999 * spread[1]:
@@ -105,6 +107,9 @@ def points(found: AnalysisResult, described: Points, *, ax: Any = None) -> Any:
         ax.plot(
             factor * where[:, i], factor * where[:, j], linestyle="none", marker="o", markersize=2, color=COLOURS[1]
         )
+    if described.outline:
+        ends = factor * data[described.points][data[described.outline].astype(int)][:, :, [i, j]]
+        ax.add_collection(LineCollection(list(ends), colors="0.6", linewidths=0.5, zorder=0))
     ax.set_aspect("equal", adjustable="datalim")
     ax.set_xlabel(label("xyz"[i], unit))
     ax.set_ylabel(label("xyz"[j], unit))
