@@ -22,22 +22,20 @@ from pliant.cli import ANALYSIS, COMMANDS
 from pliant.cli.analysis import summary
 from pliant.cli.export import flag, targets
 from pliant.language import parameter, placement
-from pliant.language.aliases import ALIASES
 from pliant.language.base import Choice, Part, WordMappingOrObject
-from pliant.language.collection import kinds, with_defaults
-from pliant.language.names import FUNCTIONS, SYMBOLS, NameMarker, Reference
+from pliant.language.names import ALIASES, FUNCTIONS, SYMBOLS, NameMarker, Reference
 from pliant.language.scalar import CountMarker, Quantity
+from pliant.language.traversal import kinds, with_defaults
 from pliant.language.units import ALONE, WITH_PREFIX
-from pliant.parts import output
-from pliant.parts.body import body
+from pliant.parts import body, output
+from pliant.parts import input as inputs
 from pliant.parts.contact import Contact, Friction
-from pliant.parts.input import inputs
 from pliant.parts.joint import JointBase, chain, coordinate
 from pliant.parts.link import LinkBase
 from pliant.parts.mesh import Membrane, Shell, drawing, edges
 from pliant.parts.rod import chamber, rod, shape
 from pliant.parts.section import Holes, Station
-from pliant.parts.section import material as library
+from pliant.parts.section.material import Material
 from pliant.parts.surface import SurfaceBase
 from pliant.parts.tendon import TendonBase, routing
 from pliant.robot import attach, controllers
@@ -61,7 +59,7 @@ WRITTEN, END = "<!-- written by tools/make_reference.py -->\n", "<!-- end of wha
 SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
     ("World", (parameter.World,)),
     ("Parameters", (parameter.Parameter,)),
-    ("Materials", (library.Material,)),
+    ("Materials", (Material,)),
     ("Sections", (*kinds(RobotSpec, "sections")[1].values(), Holes, Station)),
     ("Bodies", (body.Body, body.Along, body.InertiaMatrix, body.PrincipalInertia)),
     ("Shapes", (body.SlenderRod, body.Cylinder, body.Tube, body.Box, body.Sphere)),

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from oracle import Oracle
 
 from pliant.engine.workspace import EvaluationError
-from pliant.parts.input.time_series import TimeSeries
+from pliant.language.time_series import TimeSeries
 from pliant.parts.motion import SCREW
 
 ALL = ["revolute", "prismatic", "translation", "rotation", "rotation_vector", "free"]

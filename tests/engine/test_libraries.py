@@ -28,8 +28,7 @@ from pliant.engine.kernel_sources import kernel_library_source, kernel_source, n
 from pliant.engine.layout import KernelStruct
 from pliant.engine.libraries import CompileError, KernelCode, NoCompiler, build_library, find_compiler, load_kernels
 from pliant.engine.tables import build_tables
-from pliant.parts.external_load.distributed import DEAD
-from pliant.parts.external_load.wrench import WRENCH
+from pliant.parts.external_load import DEAD, WRENCH
 from pliant.parts.motion import SCREW
 from pliant.robot.reader import bundled_robots, load
 

@@ -30,15 +30,14 @@ from pliant.analysis.derivation.check import check_source
 from pliant.analysis.derivation.derive import derive
 from pliant.language import dimension as dim
 from pliant.language.base import Framed, Part, WordMappingOrObject, part_classes
-from pliant.language.collection import collections
 from pliant.language.dimension import Dimension
-from pliant.language.environment import finite
 from pliant.language.faults import Fault, SpecError
 from pliant.language.names import NameMarker, Reference
+from pliant.language.parameter import finite
 from pliant.language.scalar import CountMarker, FormulaMarker, PlainScalar, Quantity
 from pliant.language.source import Source
 from pliant.language.syntax import ExpressionError
-from pliant.language.traversal import Leaf, leaves, parts
+from pliant.language.traversal import Leaf, collections, leaves, parts
 from pliant.language.tree import from_plain
 from pliant.robot import RobotSpec
 from pliant.robot.analyses import analysis_names

@@ -10,7 +10,7 @@ import pytest
 import pliant
 from pliant.cli import run as command
 from pliant.identify.compare import compare
-from pliant.parts.input.time_series import interpolated
+from pliant.language.time_series import interpolated
 
 UNTIL = 1.5
 LOADS = {"fx": "N", "fy": "N", "fz": "N", "mx": "Nm", "my": "Nm", "mz": "Nm"}

@@ -9,8 +9,8 @@ import pytest
 import scipy
 
 import pliant
-from pliant.language.column_headings import split_heading
 from pliant.language.recording import RecordingError
+from pliant.language.table_files import split_heading
 
 MODEL = """\
 pliant: 1

@@ -11,10 +11,23 @@ import numpy as np
 import pytest
 
 from pliant.cli import run
-from pliant.validation.case import Case, CaseResult, Line, Plot, Theme, cases_of
-from pliant.validation.catalogue import UnknownCase, catalogue, chosen
+from pliant.validation.case import (
+    Case,
+    CaseResult,
+    Line,
+    NotRun,
+    Plot,
+    Theme,
+    UnknownCase,
+    ValidationResults,
+    cases_of,
+    catalogue,
+    chosen,
+    missing,
+    run_case,
+    run_cases,
+)
 from pliant.validation.page import findings_page
-from pliant.validation.running import NotRun, ValidationResults, missing, run_case, run_cases
 
 
 def made(found, **options):

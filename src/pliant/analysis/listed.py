@@ -6,8 +6,8 @@ from pydantic import ValidationError
 
 from pliant.analysis.base import Analysis, analysis
 from pliant.engine.model.model import Model
+from pliant.language.base import read_errors
 from pliant.language.faults import Fault, SpecError
-from pliant.language.schema_errors import read_errors
 from pliant.language.source import Source
 from pliant.robot.analyses import ListedAnalysis
 from pliant.robot.building import UnreadableEntries

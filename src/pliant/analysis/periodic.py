@@ -52,7 +52,7 @@ from pliant.engine.state import State
 from pliant.engine.workspace import EvaluationError
 from pliant.language.arguments import ArgumentError
 from pliant.language.base import Problem
-from pliant.language.deadline import time_is_up
+from pliant.language.limits import time_is_up
 
 ENERGY = "energy"
 """The parameter of a family of orbits of a robot without damping."""

@@ -38,7 +38,7 @@ from pliant.engine.state import SpecifiedValues, State
 from pliant.engine.workspace import EvaluationError
 from pliant.language.arguments import ArgumentError
 from pliant.language.base import Problem
-from pliant.language.deadline import time_is_up
+from pliant.language.limits import time_is_up
 from pliant.language.message_text import enumeration, unit_after_value
 
 
@@ -376,9 +376,8 @@ class FindWorkspace(Analysis):
         start = state_at(eqs, own, 0.0, where="start", unstable=True)
         current = eqs.input_values() if of_inputs else dict(zip(eqs.coordinates, start.q.tolist(), strict=True))
         here = np.clip([current[name] for name in names], low, high)
-        drawn = qmc.Sobol(len(names), rng=0).random(1 << int(np.ceil(np.log2(max(self.samples, 2)))))[
-            : self.samples - 1
-        ]
+        count = self.samples or (NUMBERS.of_inputs if of_inputs else NUMBERS.of_coordinates)
+        drawn = qmc.Sobol(len(names), rng=0).random(1 << int(np.ceil(np.log2(max(count, 2)))))[: count - 1]
         spread = np.clip(0.5 + NUMBERS.beyond * (drawn - 0.5), 0, 1) if of_inputs else drawn
         values = np.vstack([here, low + (high - low) * spread])
         found, reason = _solved(eqs, frame, names, values, start, of_inputs=of_inputs)

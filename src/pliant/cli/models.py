@@ -26,8 +26,7 @@ from pliant.cli.json_schema import json_schema
 from pliant.cli.model_argument import load_model, read_settings
 from pliant.robot import reader
 from pliant.robot.reader import bundled_robots
-from pliant.show.mesh_picture import draw_meshes, mesh_rows
-from pliant.show.sketch import save
+from pliant.show.sketch import draw_meshes, mesh_rows, save
 from pliant.show.tables import overview, print_tables
 
 if TYPE_CHECKING:

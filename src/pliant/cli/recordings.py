@@ -32,8 +32,7 @@ from pliant.identify.recording import LEAST_REST, check_not_driven, plateaus, th
 from pliant.language.recording import Recording, read_recording
 from pliant.robot.robot import RobotSpec
 from pliant.show import plot as draw
-from pliant.show.fit_page import FitContent
-from pliant.show.report import ComparisonContent
+from pliant.show.report import ComparisonContent, FitContent
 
 Against = Annotated[
     str | None,

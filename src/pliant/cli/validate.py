@@ -15,10 +15,19 @@ from rich.text import Text
 
 from pliant.cli.common import INTERNAL, CommandError, Json, console, print_json, say
 from pliant.cli.reporting import Report, check_report
-from pliant.validation.case import Case, Theme
-from pliant.validation.catalogue import UnknownCase, catalogue, chosen, theme_word
+from pliant.validation.case import (
+    Case,
+    NotRun,
+    Outcome,
+    Theme,
+    UnknownCase,
+    ValidationResults,
+    catalogue,
+    chosen,
+    run_cases,
+    theme_word,
+)
 from pliant.validation.page import numbers, summary, write_page
-from pliant.validation.running import NotRun, Outcome, ValidationResults, run_cases
 
 
 def _matching(incomplete: str) -> list[str]:

@@ -5,11 +5,10 @@ The fields of those that model files may describe are in `robot/controllers.py`;
 
 from pliant.control.closed_loop import ClosedLoop, closed_loop
 from pliant.control.constraint import ConstraintControl
-from pliant.control.contact_observer import ContactObserver, StiffnessEstimate
 from pliant.control.contact_task import ContactForce, PlanePosition
 from pliant.control.decentralized import Group, decentralized_lqr
 from pliant.control.discrete import DiscreteStateSpace, TooSlow, discretize
-from pliant.control.extended_kalman import ExtendedKalman
+from pliant.control.extended_kalman import ContactObserver, ExtendedKalman, StiffnessEstimate
 from pliant.control.feedback import StateFeedback
 from pliant.control.fmu import Fmu
 from pliant.control.limits import Allocation, Limits, OutOfReach, allocate

@@ -18,7 +18,7 @@ from pliant.engine.model.inputs import HELD, SERIES
 from pliant.engine.model.system import System
 from pliant.engine.program import Program
 from pliant.engine.workspace import EvaluationError, check
-from pliant.parts.input.time_series import TimeSeries
+from pliant.language.time_series import TimeSeries
 
 GRAVITY = slice(0, 3)
 """Index of the acceleration of gravity in the constants."""

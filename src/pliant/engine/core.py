@@ -20,7 +20,7 @@ from pliant.engine.workspace import EvaluationError
 from pliant.language.arguments import ArgumentError, article
 from pliant.language.message_text import describe, suggestion
 from pliant.language.names import with_repeated
-from pliant.parts.input.time_series import TimeSeries
+from pliant.language.time_series import TimeSeries
 
 KEPT = 16
 """Number of cached results for repeated values."""

@@ -38,7 +38,7 @@ from pliant.engine.state import (
 from pliant.language.arguments import ArgumentError, mapping, name_tuple, number, vector
 from pliant.language.message_text import describe
 from pliant.language.provided import called
-from pliant.parts.input.time_series import TimeSeries
+from pliant.language.time_series import TimeSeries
 
 RANK_TOLERANCE = 1e-9
 DIFFERENCE = 1e-6

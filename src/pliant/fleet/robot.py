@@ -18,8 +18,8 @@ from pliant.engine.equations import Equations
 from pliant.engine.model.inputs import EXPRESSION, HELD
 from pliant.engine.symbolic import SymbolicSystem, symbolic_system
 from pliant.language.arguments import ArgumentError
+from pliant.language.time_series import TimeSeries
 from pliant.parts.geometry import so3
-from pliant.parts.input.time_series import TimeSeries
 from pliant.parts.motion.base import Quaternion
 
 ON_THE_CPU = "use pliant.simulate, or pliant.simulate_many for many robots"

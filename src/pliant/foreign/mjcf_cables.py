@@ -14,11 +14,19 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from pliant.foreign.document import Document, number, placement, plain_name, quaternion_rotation, read_number, vector
-from pliant.foreign.markup import Element
+from pliant.foreign.document import (
+    Document,
+    Element,
+    number,
+    placement,
+    plain_name,
+    quaternion_rotation,
+    read_number,
+    vector,
+)
 from pliant.language.limits import limits
 from pliant.language.message_text import describe
-from pliant.parts.rod.curve import PIECES, frames_along
+from pliant.parts.rod.shape import PIECES, frames_along
 
 if TYPE_CHECKING:
     from pliant.foreign.mjcf import Reader

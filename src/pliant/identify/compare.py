@@ -30,9 +30,9 @@ from pliant.identify.recording import (
     time_slack,
     undriven,
 )
-from pliant.language.aliases import canonical
 from pliant.language.arguments import ArgumentError, mapping, name_tuple, need_spec, numbers, pair, positive
 from pliant.language.faults import SpecError
+from pliant.language.names import canonical
 from pliant.language.provided import called, with_remarks
 from pliant.language.recording import Recording, RecordingError
 from pliant.robot.robot import RobotSpec

@@ -37,7 +37,7 @@ from pliant.engine.state import named
 from pliant.engine.tables import Tables, build_tables
 from pliant.io import c_text
 from pliant.io.c_text import ExportError, filled
-from pliant.parts.input.time_series import TimeSeries
+from pliant.language.time_series import TimeSeries
 
 RUNTIME = "runtime"
 DISSIPATED = 2

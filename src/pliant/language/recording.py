@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.language.arguments import file_name
-from pliant.language.column_headings import dimension_of, heading
 from pliant.language.dimension import TIME, Dimension
 from pliant.language.message_text import suggestion
 from pliant.language.source import FileProblem
-from pliant.language.table_files import Column, read_columns, write_columns
+from pliant.language.table_files import Column, dimension_of, heading, read_columns, write_columns
 
 if TYPE_CHECKING:
     import pandas

@@ -211,3 +211,11 @@ ForceSignalVector: TypeAlias = tuple[ForceSignal, ForceSignal, ForceSignal]
 TorqueSignalVector: TypeAlias = tuple[TorqueSignal, TorqueSignal, TorqueSignal]
 
 Each.model_rebuild()
+
+
+class Repeated(Part):
+    """A part that may be repeated: with `count: 3`, `link` becomes `link[1]`, `link[2]` and `link[3]`."""
+
+    count: Count | None = None
+    """Number of instances of a repeated part; values and references may then use `i` (1, 2, ...) and `count`, and
+    values may be listed with `each`."""

@@ -1,7 +1,7 @@
 """The complete robot: a model file as one object; reading, checks, flattening, writing."""
 
-from pliant.language.environment import Environment
 from pliant.language.faults import Fault, SpecError
+from pliant.language.parameter import Environment
 from pliant.robot.flattening import flatten, structural_parameters
 from pliant.robot.listing import coordinate_table
 from pliant.robot.reader import bundled_robots, load, load_text

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pliant.language.dimension import NUMBER, TIME, Dimension
-from pliant.language.environment import to_node
+from pliant.language.evaluate import to_node
 from pliant.language.syntax import symbols
 from pliant.language.units import parse_unit
 from pliant.robot.controllers import KnownDimensions

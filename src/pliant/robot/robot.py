@@ -21,11 +21,11 @@ from pliant.language.names import InputKey, Name, SymbolName
 from pliant.language.parameter import Parameter, World
 from pliant.language.provided import called
 from pliant.language.source import Source
-from pliant.parts.body.body import Body
+from pliant.parts.body import Body
 from pliant.parts.constraint import Constraint
 from pliant.parts.contact import Contact
 from pliant.parts.external_load import Load
-from pliant.parts.input.inputs import Input
+from pliant.parts.input import Input
 from pliant.parts.joint import Joint
 from pliant.parts.link import Link
 from pliant.parts.mesh import Mesh

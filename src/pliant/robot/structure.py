@@ -6,15 +6,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pliant.language.base import Framed
-from pliant.language.collection import collections
 from pliant.language.dimension import LENGTH, NUMBER, TIME, Dimension
 from pliant.language.message_text import KeyPath, suggestion
 from pliant.language.names import Reference
 from pliant.language.source import FileProblem
 from pliant.language.syntax import ExpressionError
-from pliant.language.traversal import Leaf, leaves
-from pliant.parts.input.inputs import Series, SeriesInput
-from pliant.parts.input.series import Samples
+from pliant.language.traversal import Leaf, collections, leaves
+from pliant.parts.input import Samples, Series, SeriesInput
 from pliant.parts.joint.coordinate import Coordinate, LengthCoordinate, Orientation
 from pliant.robot.controls import control_problems, task_problems
 from pliant.robot.flat import HOMES

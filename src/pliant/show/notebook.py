@@ -11,15 +11,14 @@ import numpy as np
 from pliant.analysis.derivation.derive import derive
 from pliant.analysis.numerics.coordinate_rows import coordinate_rows
 from pliant.engine.outputs import output_units
-from pliant.language.column_headings import heading
 from pliant.language.faults import SpecError
+from pliant.language.table_files import heading
 from pliant.robot.reader import load_text
 from pliant.show import tables
 from pliant.show.clips import Clip, pose_clip, result_clips, run_clip, start_clip
-from pliant.show.comparison_table import comparison_table
-from pliant.show.fit_page import fit_tables
 from pliant.show.page import frame, page, table, text
 from pliant.show.player import player
+from pliant.show.report import comparison_table, fit_tables
 
 if TYPE_CHECKING:
     from pliant.analysis.numerics.result import Result

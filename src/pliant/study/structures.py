@@ -20,9 +20,9 @@ from pliant.language.arguments import ArgumentError, is_number, number
 from pliant.language.dimension import Dimension
 from pliant.language.evaluate import UNKNOWN, evaluate
 from pliant.language.message_text import describe, unit_text
+from pliant.language.parameter import wrong_dimension
 from pliant.language.syntax import ExpressionError, Number, parse
 from pliant.language.units import Unit, UnitError, parse_unit
-from pliant.language.value_checks import wrong_dimension
 from pliant.robot.reader import load, load_text
 from pliant.robot.robot import RobotSpec
 from pliant.robot.rod_switch import rods_named, with_rod_model

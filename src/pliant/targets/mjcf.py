@@ -11,11 +11,10 @@ import numpy as np
 from pliant._version import __version__
 from pliant.io.c_text import ExportError
 from pliant.language.message_text import enumeration
-from pliant.targets.base import exporter
+from pliant.targets.base import XmlText, exporter
 from pliant.targets.rigid import RigidRobot, RigidTarget, heading
 from pliant.targets.rigid_forces import Line
 from pliant.targets.rigid_tree import WORLD, Joint, Link, RigidTree, Shape, quaternion
-from pliant.targets.xml_text import XmlText
 
 LEAST_INERTIA = 2e-15
 """Minimum mass [kg] and moments of inertia [kg m^2] of moving bodies in MuJoCo."""

@@ -6,8 +6,8 @@ import pytest
 
 from pliant import derive, dump, equilibrium, load, load_text
 from pliant.engine.kernel import coordinate_force_kernels, frame_force_kernels
-from pliant.language.aliases import ALIASES
 from pliant.language.faults import SpecError
+from pliant.language.names import ALIASES
 from pliant.parts.formula.base import Effect, FrameForce, world_jacobian
 from pliant.parts.formula.relative import relative_force
 from pliant.parts.geometry import se3, so3

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from pliant.engine.model.build import Build
-from pliant.language.collection import collections
 from pliant.language.faults import Fault
 from pliant.language.message_text import suggestion
 from pliant.language.names import Reference
-from pliant.language.traversal import leaves
+from pliant.language.traversal import collections, leaves
 from pliant.language.units import parse_unit
 from pliant.parts.rod.rod import Rod
 from pliant.parts.rod.strains import LABELS

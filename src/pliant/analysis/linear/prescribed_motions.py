@@ -10,7 +10,7 @@ from pliant.engine.equations import Equations
 from pliant.engine.linearized import LinearizedEquations
 from pliant.engine.state import State
 from pliant.language.arguments import ArgumentError
-from pliant.parts.input.time_series import TimeSeries
+from pliant.language.time_series import TimeSeries
 
 
 def rate_by_position(

@@ -18,7 +18,7 @@ from pliant.engine.outputs import evaluate_outputs
 from pliant.engine.state import rate_name
 from pliant.language.arguments import ArgumentError, mapping, number, vector
 from pliant.language.message_text import suggestion
-from pliant.parts.input.time_series import TimeSeries
+from pliant.language.time_series import TimeSeries
 from pliant.parts.output.base import ContactQuery
 
 SETTABLE = ("q", "v", "inputs", "parameters")

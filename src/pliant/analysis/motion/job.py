@@ -35,8 +35,8 @@ from pliant.engine.layout import RuntimeStatus
 from pliant.engine.time_loop import INSTANT, TimeLoop
 from pliant.engine.workspace import EvaluationError
 from pliant.language.arguments import is_number
-from pliant.language.deadline import time_is_up
-from pliant.parts.input.time_series import TimeSeries
+from pliant.language.limits import time_is_up
+from pliant.language.time_series import TimeSeries
 
 GOING = (RuntimeStatus.OK, RuntimeStatus.MAX_STEPS)
 """Statuses of a run that has not failed: at its end, or paused."""

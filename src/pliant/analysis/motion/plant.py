@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from pliant.analysis.motion.sampled_control import Controller
 from pliant.engine.equations import Equations, Values
-from pliant.language.environment import Environment
+from pliant.language.parameter import Environment
 from pliant.language.provided import called
 from pliant.language.scalar import Scalar
 from pliant.robot.controllers import ControllerBase

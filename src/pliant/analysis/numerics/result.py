@@ -20,10 +20,9 @@ from pliant.analysis.numerics.track import Part, Track
 from pliant.engine.contacts import Contacts
 from pliant.engine.state import State
 from pliant.language.arguments import ArgumentError, file_name, number
-from pliant.language.deadline import STOPPED_BY_TIME
+from pliant.language.limits import STOPPED_BY_TIME
 from pliant.language.message_text import describe, suggestion
-from pliant.language.named_values import outputs_named, stacked
-from pliant.language.names import instances_of, with_repeated
+from pliant.language.names import instances_of, outputs_named, stacked, with_repeated
 from pliant.language.provided import called, with_remarks
 from pliant.language.recording import Recording
 from pliant.language.table_files import FORMATS

@@ -21,7 +21,7 @@ from pliant.engine.model.model import Model
 from pliant.engine.state import HasFinal, HasState, SpecifiedValues, State, rate_name, state_of
 from pliant.language.arguments import ArgumentError, number, of_type, real, vector
 from pliant.language.message_text import describe
-from pliant.parts.input.time_series import TimeSeries
+from pliant.language.time_series import TimeSeries
 
 LARGEST = 1e100
 """Positions and rates above this are rejected: their squares overflow."""

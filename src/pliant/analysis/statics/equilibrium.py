@@ -31,7 +31,7 @@ from pliant.engine.input_values import inputs_at_time
 from pliant.engine.outputs import evaluate_outputs
 from pliant.engine.state import State
 from pliant.language.arguments import choice, known_keywords, need_equations, number, positive, whole
-from pliant.language.deadline import time_is_up, time_limit
+from pliant.language.limits import time_is_up, time_limit
 from pliant.language.message_text import enumeration, unit_after_value
 from pliant.language.provided import called, with_remarks
 

@@ -15,8 +15,7 @@ from pliant.analysis.numerics.result import LabelledResult, Timing, no_such
 from pliant.analysis.numerics.status import Status
 from pliant.engine.contacts import Contacts
 from pliant.engine.state import State
-from pliant.language.named_values import outputs_named, stacked
-from pliant.language.names import with_repeated
+from pliant.language.names import outputs_named, stacked, with_repeated
 from pliant.language.provided import called, with_remarks
 
 KINDS = ("", "limit", "bifurcation")

@@ -10,9 +10,10 @@ import casadi as ca
 
 from pliant.engine.model.round_off import signal_weights
 from pliant.engine.model.signals import SignalTable, switch_states, switch_times
-from pliant.language.environment import Environment, to_node
-from pliant.parts.input.inputs import PiecewiseInput, RampInput, SeriesInput, SineInput, StepInput
-from pliant.parts.input.time_series import TimeSeries
+from pliant.language.evaluate import to_node
+from pliant.language.parameter import Environment
+from pliant.language.time_series import TimeSeries
+from pliant.parts.input import PiecewiseInput, RampInput, SeriesInput, SineInput, StepInput
 
 HELD, EXPRESSION, SERIES = 0, 1, 2
 """Types of inputs in the tables of the runtime."""

@@ -8,7 +8,7 @@ from pliant.engine.model.model import Model
 from pliant.language.arguments import ArgumentError
 from pliant.language.dimension import Dimension
 from pliant.language.recording import Recording, RecordingError
-from pliant.parts.input.time_series import TimeSeries, interpolated
+from pliant.language.time_series import TimeSeries, interpolated
 
 OVERSHOOT = 0.05
 """Distance of a spline from the range between neighbouring samples, relative to the range of all samples, above which samples are
