@@ -55,9 +55,9 @@ class WorkspaceNumbers:
     """Parts of the samples, each solved in a row from the equilibrium before: the same on any number of cores."""
     flat: float = 1e-6
     """Points are in a plane or on a line if their extent across it is below this part of the largest."""
-    gap: float = 3.0
+    gap: float = 4.0
     """Gaps between points wider than this many times the distance of neighbours are no part of the set: in a random sample of
-    a filled area one triangle in a thousand is wider."""
+    a filled area one triangle in ten thousand is wider."""
     singular: float = 1e-12
     """Reciprocal condition number below which a pose has no stiffness in some direction."""
     played: int = 24
