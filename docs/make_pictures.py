@@ -57,7 +57,7 @@ FILMS = {
 """Robots that films are made of, and how long they move [s]."""
 
 
-PLOTS = {"periodic": "Periodic orbits", "workspace": "Workspace"}
+PLOTS = {"periodic": "Periodic orbits", "workspace": "Workspace", "frequency_response": "Frequency response"}
 """Plots, by the section of docs/analyses.md whose code draws them."""
 
 

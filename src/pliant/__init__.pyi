@@ -6,6 +6,7 @@ from ._version import __version__ as __version__
 from .analysis.derivation.check import check as check
 from .analysis.derivation.derive import derive as derive
 from .analysis.equilibrium import equilibrium as equilibrium
+from .analysis.frequency_response import frequency_response as frequency_response
 from .analysis.integrators import ExplicitRungeKutta as ExplicitRungeKutta
 from .analysis.integrators import GeneralizedAlpha as GeneralizedAlpha
 from .analysis.integrators import Newmark as Newmark
