@@ -31,12 +31,11 @@ from pliant.analysis.derivation.derive import derive
 from pliant.language import dimension as dim
 from pliant.language.base import Framed, Part, WordMappingOrObject, part_classes
 from pliant.language.dimension import Dimension
-from pliant.language.faults import Fault, SpecError
+from pliant.language.faults import ExpressionError, Fault, SpecError
 from pliant.language.names import NameMarker, Reference
 from pliant.language.parameter import finite
 from pliant.language.scalar import CountMarker, FormulaMarker, PlainScalar, Quantity
 from pliant.language.source import Source
-from pliant.language.syntax import ExpressionError
 from pliant.language.traversal import Leaf, collections, leaves, parts
 from pliant.language.tree import from_plain
 from pliant.robot import RobotSpec

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 from make_reference import PAGE, examples
 from pliant.analysis.derivation.check import check_source
-from pliant.language.faults import Fault, Place
+from pliant.language.faults import ExpressionError, Fault, Place
 from pliant.language.message_text import KeyPath
 from pliant.language.source import MODEL_FOLDER, Source, bundled, read_source, with_variant
-from pliant.language.syntax import ExpressionError, parse
+from pliant.language.syntax import parse
 from pliant.language.tree import Tree, parse_yaml
 
 LINE = 1_000_000

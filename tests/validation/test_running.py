@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from pliant.cli import run
+from pliant.language.arguments import ArgumentError
 from pliant.validation.case import (
     Case,
     CaseResult,
@@ -18,7 +19,6 @@ from pliant.validation.case import (
     NotRun,
     Plot,
     Theme,
-    UnknownCase,
     ValidationResults,
     cases_of,
     catalogue,
@@ -84,7 +84,7 @@ def test_names_are_cases_or_themes():
     assert {x.theme for x in contacts.values()} == {"Statics", "Contact"}
     assert len(chosen([])) == len(catalogue())
     for word, hint in (("elastika", "did you mean elastica?"), ("zzz", "pliant validate --list names them all")):
-        with pytest.raises(UnknownCase) as unknown:
+        with pytest.raises(ArgumentError) as unknown:
             chosen([word])
         assert unknown.value.hint == hint
 

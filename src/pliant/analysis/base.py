@@ -28,13 +28,13 @@ from pliant.language.arguments import ArgumentError, choice, file_name, known_ke
 from pliant.language.base import IN_FILE, InPython, OneOrList, Part, Problem, WordMappingOrObject, read_errors
 from pliant.language.dimension import Dimension
 from pliant.language.evaluate import UNKNOWN, to_node
+from pliant.language.faults import ExpressionError
 from pliant.language.limits import time_limit
 from pliant.language.message_text import KeyPath, suggestion
 from pliant.language.names import CoordinateName
 from pliant.language.parameter import wrong_dimension
 from pliant.language.public_names import analyses
 from pliant.language.scalar import Quantity, Scalar
-from pliant.language.syntax import ExpressionError
 from pliant.language.traversal import Leaf, map_leaves
 from pliant.language.units import parse_unit
 

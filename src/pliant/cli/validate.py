@@ -15,12 +15,12 @@ from rich.text import Text
 
 from pliant.cli.common import INTERNAL, CommandError, Json, console, print_json, say
 from pliant.cli.reporting import Report, check_report
+from pliant.language.arguments import ArgumentError
 from pliant.validation.case import (
     Case,
     NotRun,
     Outcome,
     Theme,
-    UnknownCase,
     ValidationResults,
     catalogue,
     chosen,
@@ -57,8 +57,8 @@ def validate(
     check_report(report)
     try:
         wanted = list(chosen(cases or []).values())
-    except UnknownCase as reason:
-        raise CommandError(str(reason), reason.hint) from None
+    except ArgumentError as reason:
+        raise CommandError(reason.message, reason.hint) from None
     if list_cases:
         _list(wanted, json=json)
         return 0

@@ -7,16 +7,16 @@ from pliant.control.closed_loop import ClosedLoop, closed_loop
 from pliant.control.constraint import ConstraintControl
 from pliant.control.contact_task import ContactForce, PlanePosition
 from pliant.control.decentralized import Group, decentralized_lqr
-from pliant.control.discrete import DiscreteStateSpace, TooSlow, discretize
+from pliant.control.discrete import DiscreteStateSpace, discretize
 from pliant.control.extended_kalman import ContactObserver, ExtendedKalman, StiffnessEstimate
 from pliant.control.feedback import StateFeedback
 from pliant.control.fmu import Fmu
-from pliant.control.limits import Allocation, Limits, OutOfReach, allocate
+from pliant.control.limits import Allocation, DesignError, Limits, OutOfReach, allocate
 from pliant.control.lqr import Regulator, lqr
-from pliant.control.modes import Mode, NotReached, system_modes
+from pliant.control.modes import Mode, system_modes
 from pliant.control.observer import Observer, kalman, luenberger
 from pliant.control.orientation_task import FrameDirection, FrameOrientation, frame_pose
-from pliant.control.pid import Pid, PidControl, UnderActuated
+from pliant.control.pid import Pid, PidControl
 from pliant.control.predictive import Predictive, StepTimes
 from pliant.control.quasistatic_control import StaticControl
 from pliant.control.quasistatic_planning import plan_slow
@@ -33,6 +33,7 @@ __all__ = [
     "ContactForce",
     "ContactObserver",
     "Coordinates",
+    "DesignError",
     "DiscreteStateSpace",
     "ExtendedKalman",
     "Fmu",
@@ -43,7 +44,6 @@ __all__ = [
     "Group",
     "Limits",
     "Mode",
-    "NotReached",
     "Observer",
     "OutOfReach",
     "Pid",
@@ -60,10 +60,8 @@ __all__ = [
     "StaticControl",
     "StepTimes",
     "StiffnessEstimate",
-    "TooSlow",
     "Tracking",
     "Trajectory",
-    "UnderActuated",
     "allocate",
     "closed_loop",
     "decentralized_lqr",

@@ -15,8 +15,8 @@ from pliant.analysis.linearize import StateSpace
 from pliant.analysis.motion.events import Now
 from pliant.analysis.numerics.saddle import saddle_matrix
 from pliant.control.discrete import held_commands
-from pliant.control.limits import SHORT, Limits, Shortfalls, actuator_limits, closest_inputs, named
-from pliant.control.pid import Pid, UnderActuated
+from pliant.control.limits import SHORT, DesignError, Limits, Shortfalls, actuator_limits, closest_inputs, named
+from pliant.control.pid import Pid
 from pliant.control.task import Reference, Task, check_task, refuse_at_rest_only
 from pliant.engine.equations import Equations, Values, with_independent_rows
 from pliant.engine.state import State
@@ -104,7 +104,7 @@ class ConstraintControl:
         effect, _ = self._effect(now)
         reached = int(np.linalg.matrix_rank(effect, tol=1e-9 * np.linalg.norm(effect))) if effect.size else 0
         if reached < len(effect) and not self.least_squares:
-            raise UnderActuated(
+            raise DesignError(
                 f"the task has {len(effect)} components and {len(self._inputs)} inputs act on it, but in this pose they move it "
                 f"in {reached} independent directions only. Add inputs, drop components, or set least_squares"
             )

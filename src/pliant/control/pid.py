@@ -21,8 +21,8 @@ import scipy
 
 from pliant.analysis.motion.events import Now
 from pliant.analysis.numerics.configuration_group import ConfigurationGroup
-from pliant.control.limits import Limits, Shortfalls, actuator_limits, named
-from pliant.control.required_inputs import PREFERENCE, Actuation, ForceMetric, InputsNotConverged, required_inputs
+from pliant.control.limits import DesignError, Limits, Shortfalls, actuator_limits, named
+from pliant.control.required_inputs import SEARCH, Actuation, ForceMetric, InputsNotConverged, required_inputs
 from pliant.control.sample_derivatives import (
     CommandCotangents,
     LeastSquares,
@@ -40,10 +40,22 @@ from pliant.robot.controllers import GAINS
 
 OFFSETS, WEIGHTS = np.array([1.0, -1.0, 2.0, -2.0]), np.array([8.0, -8.0, -1.0, 1.0]) / 12.0
 """Fourth-order differences: offsets of evaluations, in steps, and the weights of their values in derivative times step."""
-STEP = 2e-3
-"""Steps of differences: of configurations [m or rad], and of inputs relative to their values."""
-LINEAR, SETTLED = 1e-7, 1e-6
-"""Relative tolerances for the linearity of forces in the inputs, and for the optimality of the inputs."""
+
+
+@dataclass(frozen=True)
+class PidNumbers:
+    """Steps and tolerances of derivatives and of the inputs."""
+
+    step: float = 2e-3
+    """Steps of differences: of configurations [m or rad], and of inputs relative to their values."""
+    linear: float = 1e-7
+    optimal: float = 1e-6
+    """Relative tolerances for the linearity of forces in the inputs, and for the optimality of the inputs."""
+    soft: float = 1e-9
+    """A robot whose smallest stiffness is below this fraction of its largest is free in some direction."""
+
+
+NUMBERS = PidNumbers()
 
 
 def refuse_task(task: Task, title: str) -> None:
@@ -191,7 +203,7 @@ def _undo_inputs(
     scale = np.where(size > 0, size, 1.0)
     bounds, within = control.bounds(), control.bounds(last)
     clamped = (u <= within[0]) | (u >= within[1])
-    least = LeastSquares(A / scale, b, about * scale, u * scale, clamped, PREFERENCE)
+    least = LeastSquares(A / scale, b, about * scale, u * scale, clamped, SEARCH.preference)
     _check(at, least, B, r)
     found = undo_least_squares(least, by / scale)
     # columns were scaled to the same size
@@ -227,9 +239,9 @@ def _check(at: SampleModel, least: LeastSquares, B: np.ndarray, r: np.ndarray) -
     gap = least.wanted - least.effect @ least.inputs
     left = least.effect[:, free].T @ gap
     size = np.linalg.norm(least.wanted) + np.linalg.norm(least.effect @ least.inputs) + 1e-300
-    if linear > LINEAR * (np.linalg.norm(r) + np.linalg.norm(B @ more)):
+    if linear > NUMBERS.linear * (np.linalg.norm(r) + np.linalg.norm(B @ more)):
         why = "its inputs do not act linearly"
-    elif np.linalg.norm(left) > SETTLED * size:
+    elif np.linalg.norm(left) > NUMBERS.optimal * size:
         why = f"at t = {at.sample.now.t:g} s no inputs were found and the previous command was kept"
     else:
         return
@@ -264,10 +276,10 @@ def _by_configuration(task: Task, control: PidControl, q: np.ndarray, f: np.ndar
     group = ConfigurationGroup(control.equations.model.system)
 
     def pulled(share: float) -> np.ndarray:
-        there = control.equations.binding.increment(q, share * STEP / length * z)
+        there = control.equations.binding.increment(q, share * NUMBERS.step / length * z)
         return np.asarray(task.jacobian(control.equations, there, control.parameters).T @ f)
 
-    out = np.tensordot(WEIGHTS, [pulled(share) for share in OFFSETS], axes=1) * length / STEP
+    out = np.tensordot(WEIGHTS, [pulled(share) for share in OFFSETS], axes=1) * length / NUMBERS.step
     rows = group.rotation_v
     if len(rows):
         out[rows] += np.cross(z[rows], pulled(0.0)[rows])
@@ -287,7 +299,7 @@ def _by_others(at: SampleModel, back: InputCotangents, names: tuple[str, ...], a
         return float(w @ forces + np.sum(back.by_effect * B))
 
     def derivative(function: Callable[[float], float], value: float) -> float:
-        step = STEP * (abs(value) or 1.0)
+        step = NUMBERS.step * (abs(value) or 1.0)
         return float(WEIGHTS @ [function(value + k * step) for k in OFFSETS]) / step
 
     found = {}
@@ -300,9 +312,6 @@ def _by_others(at: SampleModel, back: InputCotangents, names: tuple[str, ...], a
 
 Gain: TypeAlias = float | Sequence[float] | np.ndarray
 Compensation: TypeAlias = Literal["none", "measured", "reference"]
-
-SOFT = 1e-9
-"""A robot whose smallest stiffness is below this fraction of its largest is free in some direction."""
 
 
 @dataclass(frozen=True)
@@ -338,10 +347,6 @@ class Pid:
         """The feedback for an error, its rate and its integral (k)."""
         p, d, i = (np.asarray(x, dtype=float) for x in (self.proportional, self.derivative, self.integral))
         return np.asarray(p * error + d * rate + i * integral)
-
-
-class UnderActuated(ValueError):
-    """The inputs cannot move the task in all its directions."""
 
 
 @dataclass
@@ -419,7 +424,7 @@ class PidControl:
         K = 0.5 * (K + K.T)
         Z = ForceMetric(bound, now.t, now.q).Z
         values = scipy.linalg.eigvalsh(Z.T @ K @ Z)
-        if not len(values) or values[0] <= SOFT * values[-1]:
+        if not len(values) or values[0] <= NUMBERS.soft * values[-1]:
             return None
         # directions that constraints forbid here may be allowed later
         allowed = Z @ Z.T
@@ -438,7 +443,7 @@ class PidControl:
         effect = effect[:, size > 0] / size[size > 0]
         reached = int(np.linalg.matrix_rank(effect, tol=1e-9)) if effect.size else 0
         if reached < len(T) and not self.least_squares:
-            raise UnderActuated(
+            raise DesignError(
                 f"{named(self)}: the task has {len(T)} components and {len(self._inputs)} inputs act on it, but in this pose they "
                 f"move it in {reached} independent directions only. Add inputs, drop components, or set least_squares"
             )

@@ -16,10 +16,11 @@ from pliant.engine.model.signals import switch_states, switch_times
 from pliant.engine.model.switching import located
 from pliant.language.arguments import ArgumentError, choice, is_number, mapping, number
 from pliant.language.evaluate import UNKNOWN, evaluate
+from pliant.language.faults import ExpressionError
 from pliant.language.message_text import describe
 from pliant.language.names import instances_of
 from pliant.language.parameter import TIME, parameter_dimensions, wrong_dimension
-from pliant.language.syntax import ExpressionError, Node, parse, symbols
+from pliant.language.syntax import Node, parse, symbols
 from pliant.language.time_series import TimeSeries, interpolated
 
 if TYPE_CHECKING:

@@ -31,9 +31,10 @@ from pliant.language.arguments import (
     whole,
 )
 from pliant.language.evaluate import evaluate
+from pliant.language.faults import ExpressionError
 from pliant.language.message_text import describe, suggestion
 from pliant.language.ranges import read_range
-from pliant.language.syntax import Binary, ExpressionError, Node, parse, symbols, to_text
+from pliant.language.syntax import Binary, Node, parse, symbols, to_text
 from pliant.parts.output.base import ExpressionOutput, component
 
 EXAMPLE = 'write it as in model files: "(tip.x - 20 cm)^2 + (tip.z + 30 cm)^2"'
@@ -174,8 +175,19 @@ def _checked(eqs: Equations, node: Node) -> Node:
     return node
 
 
-HOLDS = 1e-6
-"""Accepted violation of a condition, relative to its size."""
+@dataclass(frozen=True)
+class OptimizeNumbers:
+    """Tolerances and limits of optimizations."""
+
+    holds: float = 1e-6
+    """Accepted violation of a condition, relative to its size."""
+    tolerance: float = 1e-8
+    """Tolerance of the objective, relative to its size at the start, at which a gradient-based search ends."""
+    most_evaluations: int = 1_000_000_000
+    """Largest number of evaluations; optimizers count in 32 bits."""
+
+
+NUMBERS = OptimizeNumbers()
 
 
 @dataclass(frozen=True)
@@ -196,7 +208,7 @@ class Evaluation:
     def missed(self) -> float:
         """Largest violation of the conditions, relative to their size; 0 if all are satisfied."""
         most = -min(self.spare.values(), default=0.0)
-        return most if most > HOLDS else 0.0
+        return most if most > NUMBERS.holds else 0.0
 
 
 @dataclass(frozen=True)
@@ -316,10 +328,6 @@ class Problem:
         return np.array(rows)
 
 
-TOLERANCE = 1e-8
-"""Tolerance of the objective, relative to its size at the start, at which a gradient-based search ends."""
-
-
 def by_slsqp(problem: Problem, start: np.ndarray, most: int, seed: int) -> str:
     """SciPy's sequential quadratic programming. Returns the reason if it has not converged."""
     size = abs(problem.look(start).objective) or 1.0
@@ -337,7 +345,7 @@ def by_slsqp(problem: Problem, start: np.ndarray, most: int, seed: int) -> str:
     found = scipy.optimize.minimize(
         lambda x: problem.look(x).objective / size, start, jac=lambda x: problem.look(x).gradient / size,
         bounds=[(0.0, 1.0)] * len(start), constraints=conditions, method="SLSQP",
-        options={"maxiter": most, "ftol": TOLERANCE},
+        options={"maxiter": most, "ftol": NUMBERS.tolerance},
     )  # fmt: skip
     return "" if found.success else str(found.message)
 
@@ -381,8 +389,8 @@ def by_ipopt(problem: Problem, start: np.ndarray, most: int, seed: int) -> str:
     rows, x = Rows(slopes=False), ca.MX.sym("x", n)
     both = rows(x)
     options: Any = {
-        "print_time": False, "ipopt.print_level": 0, "ipopt.sb": "yes", "ipopt.max_iter": most, "ipopt.tol": TOLERANCE,
-        "ipopt.hessian_approximation": "limited-memory", "ipopt.constr_viol_tol": 0.1 * HOLDS,
+        "print_time": False, "ipopt.print_level": 0, "ipopt.sb": "yes", "ipopt.max_iter": most, "ipopt.tol": NUMBERS.tolerance,
+        "ipopt.hessian_approximation": "limited-memory", "ipopt.constr_viol_tol": 0.1 * NUMBERS.holds,
     }  # fmt: skip
     program: Any = {"x": x, "f": both[0], "g": both[1:]}
     solver = ca.nlpsol("search", "ipopt", program, options)
@@ -408,7 +416,7 @@ def by_optuna(problem: Problem, start: np.ndarray, most: int, seed: int) -> str:
             value, rows = problem.try_out(x)
         except (AnalysisFailed, ArgumentError) as reason:
             raise optuna.TrialPruned(str(reason)) from None
-        beyond = np.where(problem.equal, np.abs(rows) - HOLDS, rows)
+        beyond = np.where(problem.equal, np.abs(rows) - NUMBERS.holds, rows)
         trial.set_user_attr("rows", [float(r) for r in beyond])
         return value
 
@@ -432,9 +440,6 @@ SEARCHES: dict[str, Callable[[Problem, np.ndarray, int, int], str]] = {
 
 Search = Literal["slsqp", "ipopt", "optuna"]
 RANGE = 'give a range: (0.1, 0.2) in SI units, or "10:20 cm"'
-
-MOST_EVALUATIONS = 1_000_000_000
-"""Largest number of evaluations; optimizers count in 32 bits."""
 
 
 @dataclass(frozen=True)
@@ -533,7 +538,7 @@ def optimize(
     choice("method", method, tuple(SEARCHES))
     choice("on_failure", on_failure, ("raise", "return"))
     function("progress", progress)
-    most = int(number("evaluations", evaluations, at_least=1, at_most=MOST_EVALUATIONS))
+    most = int(number("evaluations", evaluations, at_least=1, at_most=NUMBERS.most_evaluations))
     seed = whole("seed", seed, least=0)
     bounds = {name: _range(eqs, name, given) for name, given in mapping("vary", vary).items()}
     if not bounds:

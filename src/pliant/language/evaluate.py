@@ -18,13 +18,13 @@ import numpy as np
 
 from pliant.language import dimension as dim
 from pliant.language.dimension import Dimension
+from pliant.language.faults import ExpressionError
 from pliant.language.message_text import suggestion, with_article
 from pliant.language.scalar import Each, Scalar
 from pliant.language.syntax import (
     COMPARISONS,
     Binary,
     Call,
-    ExpressionError,
     Item,
     Negative,
     Node,

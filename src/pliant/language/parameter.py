@@ -13,10 +13,10 @@ from pydantic import StrictBool
 from pliant.language.base import Part, Problem
 from pliant.language.dimension import EXAMPLES, Dimension
 from pliant.language.evaluate import UNKNOWN, OpenDimension, dimension_of, evaluate, to_node
-from pliant.language.faults import Fault, SpecError
+from pliant.language.faults import ExpressionError, Fault, SpecError
 from pliant.language.message_text import with_article
 from pliant.language.scalar import LARGEST, TOO_LARGE, AccelerationVector, Repeated, Scalar, Value
-from pliant.language.syntax import ExpressionError, Node, Number, symbols, to_text
+from pliant.language.syntax import Node, Number, symbols, to_text
 
 if TYPE_CHECKING:
     from pliant.robot.robot import RobotSpec

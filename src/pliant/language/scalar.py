@@ -18,8 +18,9 @@ from pydantic_core import CoreSchema, core_schema
 from pliant.language import dimension as dim
 from pliant.language.base import Part, fault
 from pliant.language.dimension import Dimension
+from pliant.language.faults import ExpressionError
 from pliant.language.message_text import describe
-from pliant.language.syntax import ExpressionError, parse
+from pliant.language.syntax import parse
 
 
 class Each(Part):

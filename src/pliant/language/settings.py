@@ -8,11 +8,10 @@ from dataclasses import replace
 from pydantic import ValidationError
 
 from pliant.language.evaluate import to_node
-from pliant.language.faults import Fault, Place, SpecError
+from pliant.language.faults import ExpressionError, Fault, Place, SpecError
 from pliant.language.message_text import describe, suggestion
 from pliant.language.parameter import Parameter, parameter_dimensions, wrong_dimension
 from pliant.language.source import SET_FILE, Source
-from pliant.language.syntax import ExpressionError
 from pliant.language.tree import Tree, from_plain, merge
 
 

@@ -20,10 +20,11 @@ import numpy as np
 import scipy
 
 from pliant.language.dimension import NUMBER, RATE, Dimension
+from pliant.language.faults import ExpressionError
 from pliant.language.files import write_whole
 from pliant.language.limits import limits, most
 from pliant.language.source import FileProblem, check_file
-from pliant.language.units import Unit, UnitError, parse_unit
+from pliant.language.units import Unit, parse_unit
 
 # A unit is in brackets at the end. Without a space before them, brackets may belong to the name (`arm.twist[1]`).
 _IN_BRACKETS = re.compile(r"^(?P<name>.*\S)(?P<space>\s*)(?:\[(?P<square>[^\[\]]+)\]|\((?P<round>[^()]+)\))$")
@@ -55,7 +56,7 @@ def read_unit(text: str) -> Unit | None:
     text = text.strip().strip("[]()").strip() if text.strip()[:1] in "[(" else text.strip()
     try:
         return parse_unit(_SPELLED.get(text, text))
-    except UnitError:
+    except ExpressionError:
         return None
 
 
@@ -81,8 +82,24 @@ SEPARATORS = {"\t": "tabs", ";": "semicolons", ",": "commas"}
 MISSING = frozenset(("", "nan", "na", "n/a", "null", "none", "-"))
 """Entries without a number, in lower case."""
 
-_COMPARED = 50
-"""Number of lines whose number of entries is compared with that of the names."""
+
+@dataclass(frozen=True)
+class TableLimits:
+    """How much of a file is read to recognize its format."""
+
+    compared: int = 50
+    """Number of lines whose number of entries is compared with that of the names."""
+    head: int = 100
+    """Number of lines from which the headings, units and separator of a long table are read."""
+    mat_header: int = 128
+    compressed: int = 15
+    piece: int = 2**24
+    """Bytes of the header of a MAT file of version 5, type of its compressed elements, and bytes that are unpacked at a time."""
+
+
+TABLES = TableLimits()
+
+
 _MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _SEPARATOR_LINE = re.compile(r"sep=(.)\r?\n", re.IGNORECASE)
 _DECIMAL_COMMA = re.compile(r"[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?")
@@ -183,7 +200,7 @@ def _separator(text: str) -> str:
             reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark)
             names = len(next(reader, []))
             sizes[mark] = names
-            rows = [row for _, row in zip(range(_COMPARED), reader, strict=False) if any(map(str.strip, row))]
+            rows = [row for _, row in zip(range(TABLES.compared), reader, strict=False) if any(map(str.strip, row))]
         except csv.Error:
             continue
         if names > 1 and all(len(row) == names for row in rows):
@@ -345,12 +362,12 @@ def _read_many_numbers(data: bytes, shown: str) -> _Raw | None:
     takes some hundred bytes; None for any other table."""
     _check_cells(max(data.count(b"\n"), data.count(b"\r")), shown)
     begin = 0
-    for _ in range(HEAD):
+    for _ in range(TABLES.head):
         begin = data.find(b"\n", begin) + 1
         if begin == 0:
             return None
     text = decode(data, shown)
-    if '"' in text or not (head := re.match(rf"(?:[^\n]*\n){{{HEAD}}}", text)):
+    if '"' in text or not (head := re.match(rf"(?:[^\n]*\n){{{TABLES.head}}}", text)):
         return None
     try:
         first = read_csv_text(head[0].encode(), shown)
@@ -370,10 +387,6 @@ def _read_many_numbers(data: bytes, shown: str) -> _Raw | None:
     if table.shape[1] != len(first.header) or not np.isfinite(table).all():
         return None
     return _Raw(first.header, units, list(table.T), {}, frozenset())
-
-
-HEAD = 100
-"""Number of lines from which the headings, units and separator of a long table are read."""
 
 
 def _check_cells(count: int, shown: str) -> None:
@@ -475,24 +488,20 @@ def _check_unpacked(path: Path, shown: str, limit: str) -> None:
     """Raise FileProblem if the compressed variables of a file exceed the limit: a megabyte may contain gigabytes of zeros."""
     data, left = memoryview(path.read_bytes()), float(getattr(limits(), limit))
     order = ">" if bytes(data[126:128]) == b"MI" else "<"
-    at = MAT_HEADER
+    at = TABLES.mat_header
     while at + 8 <= len(data):
         kind, size = struct.unpack(f"{order}II", data[at : at + 8])
-        if kind == COMPRESSED:
+        if kind == TABLES.compressed:
             reader, part = zlib.decompressobj(), bytes(data[at + 8 : at + 8 + size])
             try:
                 while part and not reader.eof:
-                    left -= len(reader.decompress(part, PIECE))
+                    left -= len(reader.decompress(part, TABLES.piece))
                     if left < 0:
                         raise FileProblem(f"{shown} is too large when unpacked", most(limit))
                     part = reader.unconsumed_tail
             except zlib.error:
                 return  # a damaged file, which is reported when it is read
         at += 8 + size
-
-
-MAT_HEADER, COMPRESSED, PIECE = 128, 15, 2**24
-"""Bytes of the header of a MAT file of version 5, type of its compressed elements, and bytes that are unpacked at a time."""
 
 
 def _read_mat(path: Path, shown: str) -> _Raw:

@@ -12,12 +12,13 @@ from pydantic import Field, PrivateAttr, model_validator
 
 from pliant.language.arguments import ArgumentError
 from pliant.language.base import ByKey, FromFiles, Part, Problem, ValueOrPart, fault
+from pliant.language.faults import ExpressionError
 from pliant.language.recording import FILL, by_name, find_column, times_of
 from pliant.language.scalar import Angle, AnySignal, Frequency, Scalar, Time, Value
 from pliant.language.source import FileProblem, Source
 from pliant.language.table_files import Column, read_columns
 from pliant.language.time_series import TimeSeries, interpolated
-from pliant.language.units import Unit, UnitError, parse_unit
+from pliant.language.units import Unit, parse_unit
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def _in_si(column: Column, key: str, given: str | None) -> tuple[np.ndarray, Uni
         return column.values, column.unit
     try:
         unit = parse_unit(given)
-    except UnitError as error:
+    except ExpressionError as error:
         raise FileProblem(f"in {key}: {error}", error.hint) from None
     if column.unit is None:
         with np.errstate(over="ignore"):  # numbers that overflow are rejected when the interpolation is created

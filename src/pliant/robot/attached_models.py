@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from pliant.language.dimension import Dimension
 from pliant.language.evaluate import UNKNOWN, OpenDimension, evaluate, to_node, unknown_name
-from pliant.language.faults import SpecError
+from pliant.language.faults import ExpressionError, SpecError
 from pliant.language.message_text import KeyPath, nearest
 from pliant.language.parameter import (
     TIME,
@@ -22,7 +22,7 @@ from pliant.language.parameter import (
 )
 from pliant.language.scalar import Each, Scalar
 from pliant.language.source import MODEL_FOLDER, FileProblem, Source, bundled, read_source, shown_beside, with_variant
-from pliant.language.syntax import ExpressionError, to_text
+from pliant.language.syntax import to_text
 from pliant.language.tree import Tree
 from pliant.robot.flat import Flat, Override
 

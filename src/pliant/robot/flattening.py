@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pliant.language.arguments import need_spec
 from pliant.language.base import FromFiles, Part
 from pliant.language.evaluate import THIS, OpenDimension, dimension_of, evaluate, to_node
-from pliant.language.faults import Fault, SpecError
+from pliant.language.faults import ExpressionError, Fault, SpecError
 from pliant.language.limits import limits, most
 from pliant.language.message_text import KeyPath, unit_after_value
 from pliant.language.names import NameMarker, Reference
@@ -22,7 +22,7 @@ from pliant.language.parameter import Parameter, finite, in_order, parameter_dim
 from pliant.language.placement import Placement
 from pliant.language.scalar import CountMarker, Each, FormulaMarker, Quantity, Scalar
 from pliant.language.source import FileProblem
-from pliant.language.syntax import ExpressionError, Node, Number, Symbol, choose, parse, substitute, symbols, to_text
+from pliant.language.syntax import Node, Number, Symbol, choose, parse, substitute, symbols, to_text
 from pliant.language.traversal import Leaf, SplicedValues, collections, map_leaves
 from pliant.parts.body import Body
 from pliant.parts.joint.base import JointBase

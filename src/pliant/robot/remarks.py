@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.language.base import Part
+from pliant.language.faults import ExpressionError
 from pliant.language.scalar import Scalar
-from pliant.language.syntax import ExpressionError, Item, Node, children, parse, symbols
+from pliant.language.syntax import Item, Node, children, parse, symbols
 from pliant.language.traversal import parts
 from pliant.parts.contact import ALL
 from pliant.parts.joint.coordinate import AngleCoordinate

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pliant.language.base import Part, Problem
 from pliant.language.dimension import Dimension
 from pliant.language.evaluate import CONSTANTS, THIS, UNKNOWN, OpenDimension, evaluate, is_state, to_node
-from pliant.language.faults import Fault, gathered
+from pliant.language.faults import ExpressionError, Fault, gathered
 from pliant.language.limits import limits, most
 from pliant.language.message_text import KeyPath, suggestion
 from pliant.language.parameter import (
@@ -22,7 +22,7 @@ from pliant.language.parameter import (
     wrong_dimension,
 )
 from pliant.language.scalar import Each, Quantity, Scalar
-from pliant.language.syntax import ExpressionError, Number, children, symbols, to_text, unit_names
+from pliant.language.syntax import Number, children, symbols, to_text, unit_names
 from pliant.language.traversal import Leaf, collections, leaves
 from pliant.parts.rod.strains import LABELS
 from pliant.robot.defaults import expressions_in_defaults

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pliant.language.base import Framed
 from pliant.language.dimension import LENGTH, NUMBER, TIME, Dimension
+from pliant.language.faults import ExpressionError
 from pliant.language.message_text import KeyPath, suggestion
 from pliant.language.names import Reference
 from pliant.language.source import FileProblem
-from pliant.language.syntax import ExpressionError
 from pliant.language.traversal import Leaf, collections, leaves
 from pliant.parts.input import Samples, Series, SeriesInput
 from pliant.parts.joint.coordinate import Coordinate, LengthCoordinate, Orientation

@@ -6,10 +6,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from pliant.language.base import Part, Problem
+from pliant.language.faults import ExpressionError
 from pliant.language.message_text import KeyPath
 from pliant.language.parameter import Environment, is_finite, range_problem
 from pliant.language.scalar import Each, Quantity, Scalar
-from pliant.language.syntax import ExpressionError
 from pliant.language.traversal import collections, leaves, parts
 from pliant.parts.output.rod import RodOutput
 from pliant.parts.rod.stations import is_on_rod

@@ -207,10 +207,21 @@ class ReportPart:
         return self.made(html, title)
 
 
-FEW_ROWS, MOST_ROWS, MOST_PLOTS, MOST_PLAYED = 12, 40, 8, 12
-"""Maximum rows of an open table, rows of any table, plots of outputs, played motions; the page states what is omitted."""
-TOGETHER, MOST_LINES = 6, 12
-"""Maximum number of inputs in one plot, and of lines of a repeated output."""
+@dataclass(frozen=True)
+class ReportLimits:
+    """How much of a result a report shows."""
+
+    few_rows: int = 12
+    most_rows: int = 40
+    most_plots: int = 8
+    most_played: int = 12
+    """Maximum rows of an open table, rows of any table, plots of outputs, played motions; the page states what is omitted."""
+    together: int = 6
+    most_lines: int = 12
+    """Maximum number of inputs in one plot, and of lines of a repeated output."""
+
+
+LIMITS = ReportLimits()
 
 
 @dataclass(frozen=True)
@@ -303,7 +314,7 @@ def _model(eqs: Equations, part: ReportPart) -> str:
     drawn = part.sketch(eqs, None, "the robot at the start")
     parts = [f'<div class="pictures">{drawn}{table(("", ""), shown.totals)}</div>']
     for sheet in shown.sheets:
-        rows = sheet.rows[:MOST_ROWS]
+        rows = sheet.rows[: LIMITS.most_rows]
         more = f'<p class="note">{len(sheet.rows) - len(rows)} more rows are not shown.</p>' * (
             len(sheet.rows) > len(rows)
         )
@@ -321,7 +332,9 @@ def _equilibrium(eqs: Equations, found: Equilibrium, part: ReportPart) -> str:
     along, units = profile_names(found), output_units(eqs.model)
     outputs = [(heading(key, units[key]), _number(x)) for key, x in found.outputs.items() if key not in along]
     if along:
-        drawn = (part.figure(partial(plot.profile, found, key), f"{key} along the rod") for key in along[:MOST_PLOTS])
+        drawn = (
+            part.figure(partial(plot.profile, found, key), f"{key} along the rod") for key in along[: LIMITS.most_plots]
+        )
         parts.append(f'<div class="pictures">{"".join(drawn)}</div>')
     parts.append(table(("output", "value"), outputs) if outputs else "")
     return "".join([*parts, _long_table(("coordinate", "value (SI)"), rows)])
@@ -339,7 +352,7 @@ def _result(eqs: Equations, found: AnalysisResult, part: ReportPart) -> str:
         parts.append(_long_table(sheet.columns, sheet.rows, sheet.words))
     poses = sum(1 for _ in found.poses())
     title = type(found).analysis.title.lower()
-    parts.append(part.player(title, lambda: result_clips(found, most=MOST_PLAYED), (poses, title)))
+    parts.append(part.player(title, lambda: result_clips(found, most=LIMITS.most_played), (poses, title)))
     parts.append(f'<p class="note">{text(type(found).played)}</p>' if type(found).played and poses else "")
     return "".join(parts)
 
@@ -379,12 +392,12 @@ def _motion_figures(run: Result, part: ReportPart) -> Iterator[str]:
     )  # attached models last
     along = profile_names(run)
     groups = _repeated(run, names)
-    for group in groups[:MOST_PLOTS]:
+    for group in groups[: LIMITS.most_plots]:
         if group[0] in along:
             yield part.figure(partial(plot.profile, run, group[0]), f"{group[0]} along the rod")
         else:
             yield part.figure(partial(plot.trajectory, run, group), f"{', '.join(group)} over time")
-    left = [name for group in groups[MOST_PLOTS:] for name in group]
+    left = [name for group in groups[LIMITS.most_plots :] for name in group]
     if left:
         yield f'<p class="note">{len(left)} more {"is" if len(left) == 1 else "are"} not drawn: {text(", ".join(left[:40]))}</p>'
     yield from _input_figures(run, part)
@@ -401,7 +414,7 @@ def _repeated(run: Result, names: Sequence[str]) -> list[list[str]]:
         kind = (name, "") if name in along else (INSTANCE.sub("[i]", name), run[name].unit)
         lines = int(np.prod(np.shape(run[name])[1:]))
         rows = groups.setdefault(kind, [[]])
-        if rows[-1] and lines * (len(rows[-1]) + 1) > MOST_LINES:
+        if rows[-1] and lines * (len(rows[-1]) + 1) > LIMITS.most_lines:
             rows.append([])
         rows[-1].append(name)
     return [group for rows in groups.values() for group in rows]
@@ -412,7 +425,7 @@ def _input_figures(run: Result, part: ReportPart) -> Iterator[str]:
     moving = [name for name, values in run.inputs.items() if np.ptp(values)]
     for unit in dict.fromkeys(run.input(name).unit for name in moving):
         names = [name for name in moving if run.input(name).unit == unit]
-        for few in (names[k : k + TOGETHER] for k in range(0, len(names), TOGETHER)):
+        for few in (names[k : k + LIMITS.together] for k in range(0, len(names), LIMITS.together)):
             yield part.figure(partial(plot.inputs, run, few), f"inputs {', '.join(few)} over time")
 
 
@@ -437,15 +450,15 @@ def _sweep(eqs: Equations, found: SweepContent, part: ReportPart) -> str:
     drawn += part.figure(partial(plot.parallel, table_, by, largest=found.largest), f"all cases and their {by}")
     parts.append(f'<div class="pictures">{drawn}</div>')
     parts.append(part.player("the best cases", lambda: [_case_clip(*case) for case in found.best]))
-    ranked = table_.ranked(by, largest=found.largest)[:MOST_ROWS]
+    ranked = table_.ranked(by, largest=found.largest)[: LIMITS.most_rows]
     rows = [(k, *(_cell(x[k]) for x in table_.varied.values()), _cell(values[k])) for k in ranked]
     units = table_.units
     head = ("case", *(f"{x} [{units[x]}]" if units.get(x) else x for x in (*table_.varied, by)))
     parts.append(f"<h3>{'Largest' if found.largest else 'Smallest'} {text(by)}</h3>")
-    parts.append(table(head, rows[:FEW_ROWS]))
-    if rows[FEW_ROWS:]:
-        parts.append(f"<details><summary>more cases</summary>{table(head, rows[FEW_ROWS:])}</details>")
-    reasons = [(k, table_.message[k]) for k in np.flatnonzero(table_.status == "failed")[:MOST_ROWS]]
+    parts.append(table(head, rows[: LIMITS.few_rows]))
+    if rows[LIMITS.few_rows :]:
+        parts.append(f"<details><summary>more cases</summary>{table(head, rows[LIMITS.few_rows :])}</details>")
+    reasons = [(k, table_.message[k]) for k in np.flatnonzero(table_.status == "failed")[: LIMITS.most_rows]]
     return "".join([*parts, "<h3>Cases that failed</h3>" + table(("case", "reason"), reasons) if reasons else ""])
 
 
@@ -489,11 +502,15 @@ def _reproduction(eqs: Equations) -> str:
 
 
 def _long_table(head: Sequence[str], rows: Sequence[Sequence[Any]], what: str = "") -> str:
-    more = f'<p class="note">{len(rows) - MOST_ROWS} more rows are not shown.</p>' if len(rows) > MOST_ROWS else ""
-    made = table(head, rows[:MOST_ROWS]) + more
+    more = (
+        f'<p class="note">{len(rows) - LIMITS.most_rows} more rows are not shown.</p>'
+        if len(rows) > LIMITS.most_rows
+        else ""
+    )
+    made = table(head, rows[: LIMITS.most_rows]) + more
     return (
         made
-        if len(rows) <= FEW_ROWS
+        if len(rows) <= LIMITS.few_rows
         else f"<details><summary>{len(rows)} {text(what or f'{head[0]}s')}</summary>{made}</details>"
     )
 

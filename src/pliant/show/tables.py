@@ -43,7 +43,21 @@ from pliant.robot.writer import flow
 from pliant.show.page import prose
 
 # Points along a stretch of rod that turns by no more than this [rad]: its first moment is then exact to round-off.
-GAUSS_POINTS, STRETCH = 8, 3.0
+
+
+@dataclass(frozen=True)
+class TableNumbers:
+    """Sizes of tables, and of the integration along tapered rods."""
+
+    gauss_points: int = 8
+    stretch: float = 3.0
+    width: int = 110
+    many: int = 6
+    """Maximum number of instances shown of a repeated part; more are shortened to the first and the last."""
+
+
+NUMBERS = TableNumbers()
+
 
 Lump = tuple[Any, Any]
 """Mass [kg] and its centre in the world [m], as numbers or expressions of the parameters."""
@@ -118,12 +132,12 @@ def _rod(build: Build, name: str) -> Iterator[Lump]:
 
 def _gauss(rod: RodProperties) -> Iterator[tuple[float, Any]]:
     """Fractions of a rod's length and the lengths [m] they represent."""
-    points, weights = np.polynomial.legendre.leggauss(GAUSS_POINTS)
+    points, weights = np.polynomial.legendre.leggauss(NUMBERS.gauss_points)
     length = rod.nominal(rod.length)
     stops = {0.0, 1.0, *(float(s.x) for s in (*rod.sections, *rod.materials) if 0 < s.x < 1)}
     stops |= {x for piece in rod.curve.pieces if 0 < (x := rod.nominal(piece.begin) / length) < 1}
     for begin, end in pairwise(sorted(stops)):
-        parts = max(1, int(np.ceil(rod.curve.turn(begin * length, end * length) / STRETCH)))
+        parts = max(1, int(np.ceil(rod.curve.turn(begin * length, end * length) / NUMBERS.stretch)))
         for part in range(parts):
             width = (end - begin) / parts
             for point, weight in zip(points, weights, strict=True):
@@ -146,11 +160,6 @@ def _mesh(build: Build, mesh: MeshBase) -> Iterator[Lump]:
     moment = (near + depth * (far - near)) @ first + (far + depth * (near - far)) @ second
     total = float(first.sum() + second.sum())
     yield total, ca.DM(moment / total)
-
-
-WIDTH = 110
-MANY = 6
-"""Maximum number of instances shown of a repeated part; more are shortened to the first and the last."""
 
 
 OWN_TABLE = ("parameters", "bodies", "joints", "tendons", "attach")
@@ -402,7 +411,7 @@ def _chain(branch: BodyBranch) -> BodyBranch:
     chain = [branch]
     while len(chain[-1].children) == 1 and chain[-1].children[0].label.partition("[")[0] == base:
         chain.append(chain[-1].children[0])
-    if len(chain) <= MANY:
+    if len(chain) <= NUMBERS.many:
         return branch
     between = BodyBranch(f"... {len(chain) - 3} more", (chain[-1],))
     return BodyBranch(branch.label, (BodyBranch(chain[1].label, (between,)),))
@@ -415,7 +424,7 @@ def shorten(rows: Sequence[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
         groups.setdefault(row[0].partition("[")[0], []).append(row)
     shown: list[tuple[str, ...]] = []
     for group in groups.values():
-        if len(group) <= MANY:
+        if len(group) <= NUMBERS.many:
             shown += group
         else:
             shown += [*group[:2], ("...", *[""] * (len(group[0]) - 1)), group[-1]]
@@ -475,7 +484,7 @@ def _size(waiting: list[tuple[BodyBranch, str, str]]) -> int:
 def text(spec: RobotSpec) -> str:
     """The tables as plain text."""
     out = StringIO()
-    print_tables(spec, Console(file=out, width=WIDTH, color_system=None, force_terminal=False))
+    print_tables(spec, Console(file=out, width=NUMBERS.width, color_system=None, force_terminal=False))
     return out.getvalue().rstrip("\n")
 
 
@@ -493,7 +502,7 @@ def import_text(found: ImportedRobot) -> str:
         row = "" if note.line is None else str(note.line), note.path, note.message
         table.add_row(*(Text(printable(cell)) for cell in row))
     out = StringIO()
-    Console(file=out, width=WIDTH, color_system=None, force_terminal=False).print(table)
+    Console(file=out, width=NUMBERS.width, color_system=None, force_terminal=False).print(table)
     hints = dict.fromkeys(f"{note.message}: {note.hint}" for note in found.notes if note.hint)
     lines = [line.rstrip() for line in out.getvalue().splitlines() if line.strip()]
     return "\n".join([name, *lines, *map(printable, hints)])

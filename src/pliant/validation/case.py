@@ -14,6 +14,8 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from pliant.language.arguments import ArgumentError
+
 Theme = Literal[
     "Statics",
     "Stability",
@@ -125,14 +127,6 @@ def cases_of(theme: Theme) -> Callable[..., Callable[[Compute], Compute]]:
     return case
 
 
-class UnknownCase(ValueError):
-    """A name of neither a case nor a theme; `hint` suggests similar ones."""
-
-    def __init__(self, message: str, hint: str) -> None:
-        super().__init__(message)
-        self.hint = hint
-
-
 def theme_word(theme: str) -> str:
     """A theme as users write it, which is the name of its module: `published_systems`."""
     return theme.lower().replace(" ", "_")
@@ -153,7 +147,7 @@ def chosen(wanted: Sequence[str]) -> dict[str, Case]:
     themes = {theme_word(theme): theme for theme in get_args(Theme)}
     for word in wanted:
         if word not in every and word not in themes:
-            raise UnknownCase(f"there is no case '{word}'", _near(word, [*every, *themes]))
+            raise ArgumentError(f"there is no case '{word}'", _near(word, [*every, *themes]))
     kept = {themes[word] for word in wanted if word in themes}
     return {name: x for name, x in every.items() if not wanted or name in wanted or x.theme in kept}
 

@@ -10,9 +10,8 @@ import numpy as np
 from pliant.engine.model.model import Model
 from pliant.language.arguments import ArgumentError
 from pliant.language.batched_checks import Refusals, refusals
-from pliant.language.faults import SpecError
+from pliant.language.faults import ExpressionError, SpecError
 from pliant.language.parameter import Environment, range_problem
-from pliant.language.syntax import ExpressionError
 from pliant.robot.value_problems import ValueChecks
 
 # Round-off of a value that was computed to be at its limit.

@@ -23,10 +23,10 @@ from pliant.engine.model.switching import located
 from pliant.engine.model.system import PartContributions, System
 from pliant.language.arguments import ArgumentError, mapping, number
 from pliant.language.base import FromFiles
+from pliant.language.faults import ExpressionError
 from pliant.language.garbage_collection import no_collection
 from pliant.language.message_text import suggestion
 from pliant.language.parameter import Environment
-from pliant.language.syntax import ExpressionError
 from pliant.language.traversal import collections, leaves
 from pliant.parts.constraint import ROWS
 

@@ -16,10 +16,11 @@ import casadi as ca
 from pliant.language.base import Problem
 from pliant.language.dimension import NUMBER, Dimension
 from pliant.language.evaluate import UNKNOWN, OpenDimension, dimension_of, evaluate
+from pliant.language.faults import ExpressionError
 from pliant.language.parameter import TIME, parameter_dimensions
 from pliant.language.scalar import Formula, Repeated
-from pliant.language.syntax import ExpressionError, Symbol, parse, symbols, to_text
-from pliant.language.units import UnitError, parse_unit
+from pliant.language.syntax import Symbol, parse, symbols, to_text
+from pliant.language.units import parse_unit
 
 if TYPE_CHECKING:
     from pliant.engine.model.build import Build
@@ -203,7 +204,7 @@ class ExpressionOutput(OutputBase):
         unit = "-" if found.is_number else found.unit.replace("*", " ")
         try:
             return unit if found.is_number or parse_unit(unit).dimension == found else ""
-        except UnitError:  # noninteger powers
+        except ExpressionError:  # noninteger powers
             return ""
 
     def result_dimension(
