@@ -73,7 +73,7 @@ class PeriodicNumbers:
     singular: float = 1e-9
     """Singular values below this part of the largest are zero: those of symmetries, along which orbits form families."""
     longest: float = 0.5
-    """Largest correction of a state in one iteration [rad, or of the size of the robot]."""
+    """Largest correction of a state in one iteration, relative to the orbit, or in rad and sizes of the robot for small ones."""
     first_periods: int = 8
     """Periods of the slowest vibration that are simulated first for an autonomous robot; then twice as many, and so on."""
     most_periods: int = 600
@@ -82,6 +82,10 @@ class PeriodicNumbers:
     """Distance of a state from an earlier one, relative to the orbit, at which they may be a period apart."""
     near: float = 0.03
     """Distances below this are equally near: states are compared at hundredths of a period."""
+    repeats: int = 12
+    """Most times that the motion may have gone round between two equal states."""
+    same: float = 1e-3
+    """Distance of states of a converged orbit, relative to it, that are one and the same."""
     push: float = 0.05
     """Size of a vibration by which a robot at rest is started [rad, or of the size of the robot]."""
     collapsed: float = 1e-3
@@ -589,7 +593,7 @@ class Shooting:
         n = len(orbit.v0)
         size = max(np.abs(by_stage / self.sizes).max(initial=0.0), np.abs(by_start / self.sizes).max(initial=0.0))
         size = max(size, abs(z[at.free + 1]))
-        factor = min(1.0, NUMBERS.longest / max(size, 1e-300))
+        factor = min(1.0, NUMBERS.longest * max(self.extent(orbit), 1.0) / max(size, 1e-300))
         value = orbit.value + factor * self.reach * z[at.free + 3]
         flow = self.flow_of(value)
         period = flow.period if flow.period is not None else orbit.period * (1 + factor * z[at.free + 1])
@@ -976,7 +980,7 @@ class Search:
         values, vectors = np.linalg.eig(L[[*chosen, *(n + i for i in chosen)]])
         # a coordinate without stiffness is a double eigenvalue 0, of which the error is the root of the round-off
         turning = np.abs(values.imag) > np.maximum(1e-6 * np.abs(values), 1e-7 * np.abs(values).max())
-        slow = float(np.min(np.abs(values.imag[turning]), initial=np.inf))
+        slow = float(np.min(np.abs(values[turning]), initial=np.inf))
         period = 2 * np.pi / slow if np.isfinite(slow) else 2 * np.pi / max(float(np.abs(values).max()), 1e-12)
         at_rest = not np.any(v) and np.abs(a / self.lengths).max(initial=0.0) <= 1e-6 * (2 * np.pi / period) ** 2
         if not at_rest:
@@ -1021,12 +1025,13 @@ class Search:
             if period:
                 at = found.time.searchsorted(begin)
                 orbit = self.guess(0.0, period, State(found.q[at], found.v[at], 0.0))
+                shooting.sizes = np.concatenate([self.lengths, self.lengths * 2 * np.pi / period])
                 if undamped:
                     shooting.energy = float(self.flow.bound.energies(0.0, orbit.q0, orbit.v0)[:2].sum())
                     value = shooting.energy if shooting.by == ENERGY else value
                 made = shooting.corrected(replace(orbit, value=value))
                 if made is not None and shooting.extent(made[0].orbit) > 0.1 * shooting.extent(orbit):
-                    return shooting, made[0]
+                    return shooting, self.shortest(shooting, made[0])
             if undamped and total:
                 break
             state, total, periods = replace(found.final, t=0.0), total + periods, 2 * periods
@@ -1041,6 +1046,27 @@ class Search:
                 "decays; it oscillates only while it is damped little" if decays else "does not repeat"
             ) + "; give a `start` near a cycle, or periodic inputs"
         )  # fmt: skip
+
+    def shortest(self, shooting: Shooting, at: Linearized) -> Linearized:
+        """The orbit itself, or its part if it repeats within its period."""
+        orbit, increment = at.orbit, self.flow.bound.increment
+        for parts in range(NUMBERS.repeats, 1, -1):
+            (q,), (v,) = orbit.at(np.array([1 / parts]), increment)
+            away = np.concatenate([self.group.difference(orbit.q0, q) - orbit.turns / parts, v - orbit.v0])
+            if np.abs(away / shooting.sizes).max() > NUMBERS.same * shooting.extent(orbit):
+                continue
+            mesh = np.linspace(0, 1, NUMBERS.segments + 1)
+            stages = mesh[:-1, None] + np.diff(mesh)[:, None] * NODES[1:]
+            q, v = orbit.at(stages.ravel() / parts, increment)
+            shape = (*stages.shape, -1)
+            part = replace(
+                orbit, mesh=mesh, q=q.reshape(shape), v=v.reshape(shape), period=orbit.period / parts,
+                turns=orbit.turns / parts,
+            )  # fmt: skip
+            found = shooting.corrected(part)
+            if found is not None:
+                return found[0]
+        return at
 
     def is_undamped(self, state: State, period: float) -> bool:
         """Whether a motion neither loses nor receives energy."""

@@ -47,7 +47,7 @@ class WorkspaceNumbers:
     """Numbers that decide how a workspace is sampled and measured."""
 
     beyond: float = 1.15
-    """Samples are drawn from this many times the range of an input, and moved to its limits, where the border often is."""
+    """Samples are drawn from this many times the range, and moved to its limits, where the border often is; not of full turns."""
     of_inputs: int = 300
     of_coordinates: int = 1000
     """Default numbers of samples: a minute for a robot of sixty coordinates in equilibrium; an area to one percent."""
@@ -378,7 +378,8 @@ class FindWorkspace(Analysis):
         here = np.clip([current[name] for name in names], low, high)
         count = self.samples or (NUMBERS.of_inputs if of_inputs else NUMBERS.of_coordinates)
         drawn = qmc.Sobol(len(names), rng=0).random(1 << int(np.ceil(np.log2(max(count, 2)))))[: count - 1]
-        spread = np.clip(0.5 + NUMBERS.beyond * (drawn - 0.5), 0, 1) if of_inputs else drawn
+        turns = np.array([name not in eqs.inputs for name in names]) & (high - low >= 2 * np.pi)
+        spread = np.where(turns, drawn, np.clip(0.5 + NUMBERS.beyond * (drawn - 0.5), 0, 1))
         values = np.vstack([here, low + (high - low) * spread])
         found, reason = _solved(eqs, frame, names, values, start, of_inputs=of_inputs)
         return _result(eqs, frame, names, values, (low, high), found, reason, of_inputs=of_inputs)
