@@ -70,6 +70,8 @@ class PeriodicNumbers:
     """Newton's method converges in three to eight where the guess is of use."""
     converged: float = 1e-3
     """Of the tolerance: corrections that end Newton's method, which still converges quadratically there."""
+    diverges: float = 1e3
+    """Growth of the corrections at which Newton's method is given up; a first one may be ten times the orbit."""
     singular: float = 1e-9
     """Singular values below this part of the largest are zero: those of symmetries, along which orbits form families."""
     longest: float = 0.5
@@ -616,7 +618,7 @@ class Shooting:
                 orbit, size = self.moved(at, unknowns, unknown, residual=True)
             except (EvaluationError, AssemblyError, ArgumentError, np.linalg.LinAlgError):
                 return None
-            if not np.isfinite(size) or orbit.period <= 0 or size > 1e3 * min(smallest, 1.0):
+            if not np.isfinite(size) or orbit.period <= 0 or size > NUMBERS.diverges * min(smallest, max(self.extent(orbit), 1.0)):
                 return None
             smallest = min(smallest, size)
             if size <= NUMBERS.converged * self.tolerance * max(self.extent(orbit), 1e-3):
@@ -625,11 +627,16 @@ class Shooting:
 
     # -- the mesh --------------------------------------------------------------------------------------------------------
 
+    def extents(self, orbit: Orbit) -> tuple[float, float]:
+        """Largest change of a position and of a rate over the orbit, in scaled units."""
+        n = len(orbit.v0)
+        moves = np.ptp(np.vstack([np.zeros(n), orbit.path()]), axis=0)
+        rates = np.ptp(orbit.v.reshape(-1, n), axis=0)
+        return tuple(float((x / y).max(initial=0.0)) for x, y in ((moves, self.sizes[:n]), (rates, self.sizes[n:])))  # type: ignore[return-value]
+
     def extent(self, orbit: Orbit) -> float:
         """Largest change of a state over the orbit, in scaled units."""
-        moves = np.ptp(np.vstack([np.zeros(len(orbit.v0)), orbit.path()]), axis=0)
-        rates = np.ptp(orbit.v.reshape(-1, len(orbit.v0)), axis=0)
-        return float(np.abs(np.concatenate([moves, rates]) / self.sizes).max(initial=0.0))
+        return max(self.extents(orbit))
 
     def errors(self, orbit: Orbit) -> np.ndarray:
         """Estimated error of each segment, relative to the orbit: the defect of its polynomial between stages, over the step."""
@@ -637,13 +644,15 @@ class Shooting:
         parts = np.diff(orbit.mesh)
         weights, slopes = _basis(np.array([BETWEEN]))[0], _basis_slopes(np.array([BETWEEN]))[0]
         found, every = np.zeros(len(parts)), orbit.nodes()
+        scales = np.split(self.sizes, 2) * np.maximum(self.extents(orbit), 1e-3)[:, None]
         for k, q in enumerate(orbit.starts()[0]):
             x, v = weights @ orbit.increments[k], weights @ every[k]
             a = flow.acceleration((orbit.mesh[k] + BETWEEN * parts[k]) * orbit.period, flow.bound.increment(q, x), v)
             h = parts[k] * orbit.period
             by_x = slopes @ orbit.increments[k] - h * _increment_rates(orbit.group, x, v)
-            found[k] = np.abs(np.concatenate([by_x, slopes @ every[k] - h * a]) / self.sizes).max(initial=0.0)
-        return found / max(self.extent(orbit), 1e-3)
+            by_v = slopes @ every[k] - h * a
+            found[k] = max(np.abs(x / y).max(initial=0.0) for x, y in ((by_x, scales[0]), (by_v, scales[1])))
+        return found
 
     def refined(self, at: Linearized, last: np.ndarray | None = None) -> tuple[Linearized, float]:
         """The orbit on a mesh on which its error is below the tolerance, and its error."""
