@@ -40,7 +40,7 @@ from pliant.analysis.numerics.saddle import saddle_matrix
 from pliant.analysis.numerics.state import EQUILIBRIUM, AssemblyError, assemble
 from pliant.analysis.numerics.status import AnalysisFailed, Status
 from pliant.analysis.remark import remark
-from pliant.analysis.result import Along, AnalysisResult, Lines, Poses, Sheet
+from pliant.analysis.result import Along, AnalysisResult, Lines, Plot, Poses, Sheet
 from pliant.analysis.shared_remarks import inputs_beyond_limits
 from pliant.analysis.statics.equilibrium import state_at
 from pliant.engine.binding import Binding
@@ -209,7 +209,7 @@ class PeriodicOrbits(AnalysisResult):
         """The state at the start of an orbit, at time 0, for `simulate`."""
         return State(self.q[point, 0].copy(), self.v[point, 0].copy(), 0.0)
 
-    def drawn(self) -> tuple[Lines, ...]:
+    def drawn(self) -> tuple[Plot, ...]:
         """The branch over the parameter if there is one, and the last orbit."""
         return () if not len(self) or not self.leading else self.plots if self.parameter else self.plots[-1:]
 
@@ -618,7 +618,11 @@ class Shooting:
                 orbit, size = self.moved(at, unknowns, unknown, residual=True)
             except (EvaluationError, AssemblyError, ArgumentError, np.linalg.LinAlgError):
                 return None
-            if not np.isfinite(size) or orbit.period <= 0 or size > NUMBERS.diverges * min(smallest, max(self.extent(orbit), 1.0)):
+            if (
+                not np.isfinite(size)
+                or orbit.period <= 0
+                or size > NUMBERS.diverges * min(smallest, max(self.extent(orbit), 1.0))
+            ):
                 return None
             smallest = min(smallest, size)
             if size <= NUMBERS.converged * self.tolerance * max(self.extent(orbit), 1e-3):
@@ -644,7 +648,7 @@ class Shooting:
         parts = np.diff(orbit.mesh)
         weights, slopes = _basis(np.array([BETWEEN]))[0], _basis_slopes(np.array([BETWEEN]))[0]
         found, every = np.zeros(len(parts)), orbit.nodes()
-        scales = np.split(self.sizes, 2) * np.maximum(self.extents(orbit), 1e-3)[:, None]
+        scales = self.sizes.reshape(2, -1) * np.maximum(self.extents(orbit), 1e-3)[:, None]
         for k, q in enumerate(orbit.starts()[0]):
             x, v = weights @ orbit.increments[k], weights @ every[k]
             a = flow.acceleration((orbit.mesh[k] + BETWEEN * parts[k]) * orbit.period, flow.bound.increment(q, x), v)

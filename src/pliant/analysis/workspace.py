@@ -28,9 +28,9 @@ from pliant.analysis.base import (
 from pliant.analysis.numerics.independent_coordinates import PartitionError, partition
 from pliant.analysis.numerics.saddle import saddle_matrix
 from pliant.analysis.numerics.state import AssemblyError, assemble
-from pliant.analysis.numerics.status import AnalysisFailed, Status
+from pliant.analysis.numerics.status import Status
 from pliant.analysis.remark import remark
-from pliant.analysis.result import Along, AnalysisResult, Lines, Points, Poses, Sheet
+from pliant.analysis.result import Along, AnalysisResult, Plot, Points, Poses, Sheet
 from pliant.analysis.statics.equilibrium import equilibrium, state_at
 from pliant.engine.equations import Equations
 from pliant.engine.model.model import Model
@@ -117,7 +117,7 @@ class Workspace(AnalysisResult):
     def __len__(self) -> int:
         return len(self.points)
 
-    def drawn(self) -> tuple[Points | Lines, ...]:
+    def drawn(self) -> tuple[Plot, ...]:
         """The set; with compliances if there are any."""
         return () if not len(self) else self.plots if np.isfinite(self.stiffest).any() else self.plots[:1]
 
@@ -460,7 +460,7 @@ def _solved(
     found: list[Sample | None] = [None] * len(values)
     found[0] = None if first is None else first[0]
     begin = start if first is None else first[1]
-    reasons: list[str] = []
+    reasons = [reason] if (reason := time_is_up()) else []
     span = np.maximum(np.ptp(values, axis=0), 1e-300)
     chains = np.array_split(1 + np.argsort((values[1:, 0] - values[0, 0]) / span[0], kind="stable"), NUMBERS.chains)
 
@@ -472,7 +472,7 @@ def _solved(
                 return
             k = waiting.pop(int(np.argmin(np.sum(((values[waiting] - at) / span) ** 2, axis=1))))
             made = solve(eqs, frame, names, values[k], state)
-            if made is None and of_inputs:
+            if made is None and of_inputs and not time_is_up():
                 made = solve(eqs, frame, names, values[k], begin)
             if made is not None:
                 (found[k], state), at = made, values[k]
@@ -491,7 +491,13 @@ def _result(
     kept = [k for k, sample in enumerate(found) if sample is not None]
     made = [sample for sample in found if sample is not None]
     if not made:
-        raise AnalysisFailed("the robot has no pose in the whole range: narrow it with lower and upper", None)
+        none = np.zeros(0)
+        return Workspace(
+            np.zeros((0, 3)), np.zeros((0, len(names))), names, np.zeros((0, len(eqs.coordinates))), none.astype(bool),
+            np.zeros((0, 2), dtype=int), none, np.zeros((0, 3)), none, np.zeros((0, 3, 3)), np.zeros((0, 3)), none,
+            np.zeros((0, 3)), np.nan, eqs, frame, of_inputs, 0, len(values), Status.FAILED,
+            reason or "the robot has no pose in the whole range: narrow it with lower and upper",
+        )  # fmt: skip
     points, J = np.array([x.point for x in made]), np.array([x.jacobian for x in made])
     extents = np.linalg.svd(points - points.mean(axis=0), compute_uv=False)
     flat = int(np.sum(extents > NUMBERS.flat * max(float(extents.max(initial=0.0)), 1e-12)))
