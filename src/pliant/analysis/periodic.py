@@ -541,8 +541,8 @@ class Shooting:
         turning = bool(len(orbit.group.rotation_v))
         spans = [orbit.period if side.period is None else side.period for side, _ in sides]
         for k, i in np.ndindex(*phases.shape):
-            q, v = orbit.q[k, i], orbit.v[k, i]
-            a, by_q, by_v = flow.tangent(phases[k, i] * orbit.period, q, v)
+            q, v, phase = orbit.q[k, i], orbit.v[k, i], float(phases[k, i])
+            a, by_q, by_v = flow.tangent(phase * orbit.period, q, v)
             L[k, i, n:, :n], L[k, i, n:, n:] = by_q, by_v
             rates[k, i, :n], rates[k, i, n:] = v, a
             if turning:
@@ -550,8 +550,7 @@ class Shooting:
                 rates[k, i, :n] = _increment_rates(orbit.group, orbit.increments[k, i + 1], v)
             if sides:
                 up, down = (
-                    span * side.acceleration(phases[k, i] * span, q, v)
-                    for (side, _), span in zip(sides, spans, strict=True)
+                    span * side.acceleration(phase * span, q, v) for (side, _), span in zip(sides, spans, strict=True)
                 )
                 by_parameter[k, i, :n], by_parameter[k, i, n:] = (spans[0] - spans[1]) * rates[k, i, :n], up - down
         if sides:
