@@ -31,12 +31,7 @@ from .analysis.path import Path as Path
 from .analysis.path import continuation as continuation
 from .analysis.periodic import periodic as periodic
 from .analysis.simulate import simulate as simulate
-<<<<<<< HEAD
-from .analysis.statics.equilibrium import equilibria as equilibria
-from .analysis.statics.path import Path as Path
 from .analysis.workspace import workspace as workspace
-=======
->>>>>>> main
 from .control.fmu import Fmu as Fmu
 from .control.required_inputs import required_inputs as required_inputs
 from .engine.contacts import Contacts as Contacts

@@ -209,7 +209,7 @@ class PeriodicOrbits(AnalysisResult):
         """The state at the start of an orbit, at time 0, for `simulate`."""
         return State(self.q[point, 0].copy(), self.v[point, 0].copy(), 0.0)
 
-    def drawn(self) -> tuple[Plot, ...]:
+    def figures(self) -> tuple[Plot, ...]:
         """The branch over the parameter if there is one, and the last orbit."""
         return () if not len(self) or not self.leading else self.plots if self.parameter else self.plots[-1:]
 

@@ -197,15 +197,9 @@ class AnalysisResult(ABC):
         """Its tables."""
         return ()
 
-<<<<<<< HEAD
-    def drawn(self) -> Sequence[Plot]:
-        """Those of its plots that have something to show."""
-        return self.plots
-=======
     def figures(self) -> Sequence[Plot]:
         """Its plots, where they depend on the robot."""
         return type(self).plots
->>>>>>> main
 
     def poses(self) -> Iterable[Poses]:
         """Poses of the robot to play."""

@@ -117,7 +117,7 @@ class Workspace(AnalysisResult):
     def __len__(self) -> int:
         return len(self.points)
 
-    def drawn(self) -> tuple[Plot, ...]:
+    def figures(self) -> tuple[Plot, ...]:
         """The set; with compliances if there are any."""
         return () if not len(self) else self.plots if np.isfinite(self.stiffest).any() else self.plots[:1]
 

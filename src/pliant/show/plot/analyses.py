@@ -359,11 +359,7 @@ def plot_result(found: AnalysisResult, *arguments: Any, **options: Any) -> Any:
 
 def figures_of(found: AnalysisResult) -> Iterator[tuple[Callable[..., Any], str]]:
     """The plots of a result: functions that draw them, and what they show."""
-<<<<<<< HEAD
-    for described in found.drawn():
-=======
     for described in found.figures():
->>>>>>> main
         if isinstance(described, str):
             draw = getattr(plot, described)
             yield partial(draw, found), (draw.__doc__ or described).split("\n")[0].rstrip(".")
