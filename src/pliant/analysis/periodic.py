@@ -42,7 +42,7 @@ from pliant.analysis.numerics.status import AnalysisFailed, Status
 from pliant.analysis.remark import remark
 from pliant.analysis.result import Along, AnalysisResult, Lines, Plot, Poses, Sheet
 from pliant.analysis.shared_remarks import inputs_beyond_limits
-from pliant.analysis.statics.equilibrium import state_at
+from pliant.analysis.states import state_at
 from pliant.engine.binding import Binding
 from pliant.engine.equations import Equations
 from pliant.engine.input_values import input_expression, inputs_over_time

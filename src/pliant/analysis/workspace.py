@@ -25,13 +25,14 @@ from pliant.analysis.base import (
     state_dimensions,
     unknown_name,
 )
+from pliant.analysis.equilibrium import equilibrium
 from pliant.analysis.numerics.independent_coordinates import PartitionError, partition
 from pliant.analysis.numerics.saddle import saddle_matrix
 from pliant.analysis.numerics.state import AssemblyError, assemble
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.remark import remark
 from pliant.analysis.result import Along, AnalysisResult, Plot, Points, Poses, Sheet
-from pliant.analysis.statics.equilibrium import equilibrium, state_at
+from pliant.analysis.states import state_at
 from pliant.engine.equations import Equations
 from pliant.engine.model.model import Model
 from pliant.engine.state import SpecifiedValues, State
