@@ -25,7 +25,7 @@ from pliant.robot.reader import load, load_text
 from pliant.robot.rod_switch import with_rod_model
 
 if TYPE_CHECKING:
-    from pliant.analysis.numerics.result import Result
+    from pliant.analysis.motion.result import Result
     from pliant.engine.equations import Equations
     from pliant.robot.robot import RobotSpec
 

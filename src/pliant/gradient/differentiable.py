@@ -14,8 +14,9 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from pliant.analysis.equilibrium import Equilibrium, equilibrium
-from pliant.analysis.motion.simulate import acting_controllers, simulate
-from pliant.analysis.numerics.result import Result
+from pliant.analysis.motion.result import Result
+from pliant.analysis.motion.run import acting_controllers
+from pliant.analysis.simulate import Simulate, simulate
 from pliant.control.limits import named
 from pliant.control.pid import PidControl
 from pliant.control.sample_derivatives import SmoothController
@@ -71,7 +72,7 @@ def differentiable(
     if analysis == "simulate":
         if "until" not in options:
             raise ArgumentError("a simulation needs an end time", "write until=2.0")
-        if options.get("save_every") is not None or options.get("save_between"):
+        if not (Simulate.saves_by_default(options) or Simulate.of(options).saving.exact):
             raise ArgumentError("derivatives are available for outputs at `save_at` only, where steps end")
         options.setdefault("save_at", [options["until"]])
         if options["save_at"] is None:

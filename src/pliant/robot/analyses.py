@@ -32,7 +32,7 @@ joints:
 analyses:
   - equilibrium: {}
   - modes: {count: 1, at: equilibrium}
-  - simulate: {until: 5 s, save_every: 10 ms, start: initial}
+  - simulate: {until: 5 s, start: initial}
 """
 
     name: str

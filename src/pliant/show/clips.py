@@ -16,7 +16,7 @@ from pliant.show.marks import Scene
 from pliant.show.scene import SceneMaker
 
 if TYPE_CHECKING:
-    from pliant.analysis.numerics.result import LabelledResult, Result
+    from pliant.analysis.motion.result import Result
     from pliant.analysis.result import AnalysisResult, Poses
     from pliant.engine.equations import Equations
 
@@ -94,7 +94,7 @@ def _extremes(eqs: Equations, q: np.ndarray) -> list[np.ndarray]:
     return [q[k] for k in sorted(rows)]
 
 
-def parameters_of_run(eqs: Equations, run: LabelledResult) -> dict[str, float]:
+def parameters_of_run(eqs: Equations, run: Result) -> dict[str, float]:
     """The parameters of a result, as far as these equations accept them."""
     known = set(eqs.parameters) - eqs.model.structural
     return {

@@ -27,7 +27,7 @@ from pliant.show.marks import Scene, push_scale
 from pliant.show.sketch import Drawing, front_view, picture_size, symbol_size, write_all_names
 
 if TYPE_CHECKING:
-    from pliant.analysis.numerics.result import Result
+    from pliant.analysis.motion.result import Result
     from pliant.engine.equations import Equations
 
 

@@ -17,7 +17,7 @@ from pliant.show.player import player
 from pliant.show.report import comparison_table, fit_tables
 
 if TYPE_CHECKING:
-    from pliant.analysis.numerics.result import Result
+    from pliant.analysis.motion.result import Result
     from pliant.analysis.result import AnalysisResult
     from pliant.engine.equations import Equations
     from pliant.identify.compare import Comparison
@@ -104,7 +104,7 @@ def result_html(run: Result) -> str:
         return [run_clip(eqs, run, most=LIMITS.most_frames)] if len(run.time) else []
 
     first, *_ = repr(run).split("\n", 1)
-    return f"<p>{text(first)}</p>" + _remarks(run.warnings) + _view("the motion", clips)
+    return f"<p>{text(first)}</p>" + _remarks(run.remarks) + _view("the motion", clips)
 
 
 def _start(eqs: Equations) -> Clip:

@@ -14,7 +14,7 @@ from weakref import WeakSet
 import numpy as np
 
 from pliant.analysis.equilibrium import Equilibrium
-from pliant.analysis.numerics.result import Result
+from pliant.analysis.motion.result import Result
 from pliant.analysis.numerics.state import assemble
 from pliant.analysis.states import state_at
 from pliant.engine.state import State, state_of
