@@ -33,15 +33,15 @@ from pliant.analysis.base import (
     unknown_name,
 )
 from pliant.analysis.linear.small_motion import first_order
-from pliant.analysis.motion.simulate import simulate
+from pliant.analysis.motion.result import Result
 from pliant.analysis.numerics.configuration_group import ConfigurationGroup
-from pliant.analysis.numerics.result import Result
 from pliant.analysis.numerics.saddle import saddle_matrix
 from pliant.analysis.numerics.state import EQUILIBRIUM, AssemblyError, assemble
 from pliant.analysis.numerics.status import AnalysisFailed, Status
 from pliant.analysis.remark import remark
 from pliant.analysis.result import Along, AnalysisResult, Lines, Plot, Poses, Sheet
 from pliant.analysis.shared_remarks import inputs_beyond_limits
+from pliant.analysis.simulate import simulate
 from pliant.analysis.states import state_at
 from pliant.engine.binding import Binding
 from pliant.engine.equations import Equations
