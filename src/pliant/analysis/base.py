@@ -20,11 +20,11 @@ from pliant.analysis.numerics.state import Start
 from pliant.analysis.numerics.status import Status, unless_failed
 from pliant.analysis.remark import RemarkRule
 from pliant.analysis.result import AnalysisResult
-from pliant.engine.equations import Equations, InputValues, Values
+from pliant.engine.equations import Equations, InputValues, Values, need_equations
 from pliant.engine.model.model import Model
 from pliant.engine.state import rate_name
 from pliant.language import dimension as dim
-from pliant.language.arguments import ArgumentError, choice, file_name, known_keywords, need_equations, positive
+from pliant.language.arguments import ArgumentError, choice, file_name, known_keywords, positive
 from pliant.language.base import IN_FILE, InPython, OneOrList, OrObject, Part, Problem, WordMappingOrObject, read_errors
 from pliant.language.dimension import Dimension
 from pliant.language.evaluate import UNKNOWN, to_node
@@ -37,6 +37,7 @@ from pliant.language.public_names import analyses
 from pliant.language.scalar import Quantity, Scalar
 from pliant.language.traversal import Leaf, map_leaves
 from pliant.language.units import parse_unit
+from pliant.robot.analyses import AnalysisOptions
 
 ValuesByName: TypeAlias = dict[str, Annotated[float, Quantity(None)]]
 """Values by name, each with or without a unit."""
@@ -59,7 +60,7 @@ PYTHON_ONLY = frozenset(("inputs", "parameters", "timeout", "out", "on_failure")
 Count: TypeAlias = Annotated[int, Field(ge=1, strict=True)]
 
 
-class Analysis(Part):
+class Analysis(AnalysisOptions):
     """An analysis of a robot.
 
     A subclass is everything about an analysis: its docstring describes it; its fields, each with a docstring, are the keywords of
@@ -67,8 +68,6 @@ class Analysis(Part):
     whose line among the public names of the package registers the analysis. The class of its result is `result`.
     """
 
-    name: ClassVar[str]
-    """Name of the command and of the key in model files; the module is called so too."""
     title: ClassVar[str]
     """Heading of its results."""
     function: ClassVar[str] = ""

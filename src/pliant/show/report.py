@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from pliant.analysis.motion.result import Result
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.numerics.versions import versions
 from pliant.analysis.result import AnalysisResult
+from pliant.engine.equations import Equations
 from pliant.gradient.optimize import Optimum, spare_words
 from pliant.identify.compare import Comparison
 from pliant.identify.cross_validation import HeldOut, Profile
@@ -33,9 +34,6 @@ from pliant.show.plot.identification import reference_of
 from pliant.show.plot.motion import profile_names
 from pliant.show.tables import overview, tree_lines
 from pliant.study.results import Table
-
-if TYPE_CHECKING:
-    from pliant.engine.equations import Equations
 
 
 def comparison_table(rows: Sequence[Comparison]) -> str:
