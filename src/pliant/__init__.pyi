@@ -8,6 +8,7 @@ from .analysis.derivation.derive import derive as derive
 from .analysis.equilibria import equilibria as equilibria
 from .analysis.equilibrium import equilibrium as equilibrium
 from .analysis.forward_kinematics import forward_kinematics as forward_kinematics
+from .analysis.frequency_response import frequency_response as frequency_response
 from .analysis.integrators import ExplicitRungeKutta as ExplicitRungeKutta
 from .analysis.integrators import GeneralizedAlpha as GeneralizedAlpha
 from .analysis.integrators import Newmark as Newmark
@@ -29,7 +30,9 @@ from .analysis.numerics.status import AnalysisFailed as AnalysisFailed
 from .analysis.numerics.status import Status as Status
 from .analysis.path import Path as Path
 from .analysis.path import continuation as continuation
+from .analysis.periodic import periodic as periodic
 from .analysis.simulate import simulate as simulate
+from .analysis.workspace import workspace as workspace
 from .control.fmu import Fmu as Fmu
 from .control.required_inputs import required_inputs as required_inputs  # an analysis
 from .engine.contacts import Contacts as Contacts

@@ -132,11 +132,13 @@ class Lines:
 
 @dataclass(frozen=True)
 class Points:
-    """A plot of points in space, coloured by another variable. points: name of an array with three columns [m]."""
+    """A plot of points in space, coloured by another variable. points: name of an array with three columns [m]. outline: name of an
+    array with pairs of indices of points that lines join."""
 
     points: str
     colour: str = ""
     title: str = ""
+    outline: str = ""
 
 
 @dataclass(frozen=True)
@@ -230,6 +232,10 @@ class AnalysisResult(ABC):
 
     def labels(self) -> Mapping[str, Sequence[str]]:
         """Labels of further axes."""
+        return {}
+
+    def called(self) -> Mapping[str, str]:
+        """Names of variables on plots, where they differ between results."""
         return {}
 
     # -- what follows ------------------------------------------------------------------------------------------------
