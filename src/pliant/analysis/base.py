@@ -8,6 +8,7 @@ import inspect
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from typing import Annotated, Any, ClassVar, Concatenate, Literal, ParamSpec, Protocol, Self, TypeAlias, TypeVar
@@ -20,11 +21,11 @@ from pliant.analysis.numerics.state import Start
 from pliant.analysis.numerics.status import Status, unless_failed
 from pliant.analysis.remark import RemarkRule
 from pliant.analysis.result import AnalysisResult
-from pliant.engine.equations import Equations, InputValues, Values
+from pliant.engine.equations import Equations, InputValues, Values, need_equations
 from pliant.engine.model.model import Model
 from pliant.engine.state import rate_name
 from pliant.language import dimension as dim
-from pliant.language.arguments import ArgumentError, choice, file_name, known_keywords, need_equations, positive
+from pliant.language.arguments import ArgumentError, choice, file_name, known_keywords, positive
 from pliant.language.base import IN_FILE, InPython, OneOrList, OrObject, Part, Problem, WordMappingOrObject, read_errors
 from pliant.language.dimension import Dimension
 from pliant.language.evaluate import UNKNOWN, to_node
@@ -37,6 +38,7 @@ from pliant.language.public_names import analyses
 from pliant.language.scalar import Quantity, Scalar
 from pliant.language.traversal import Leaf, map_leaves
 from pliant.language.units import parse_unit
+from pliant.robot.analyses import AnalysisOptions
 
 ValuesByName: TypeAlias = dict[str, Annotated[float, Quantity(None)]]
 """Values by name, each with or without a unit."""
@@ -46,6 +48,7 @@ state, such as an equilibrium or the end of a motion."""
 PoseGiven: TypeAlias = Annotated[Start, WordMappingOrObject("initial", values=ValuesByName)]
 """A pose: `initial`, or coordinates by name; in Python also positions, or an object that has a state."""
 Seconds: TypeAlias = Annotated[float, Quantity(dim.TIME)]
+Metres: TypeAlias = Annotated[float, Quantity(dim.LENGTH)]
 PureNumber: TypeAlias = Annotated[float, Quantity(dim.NUMBER)]
 AnyNumber: TypeAlias = Annotated[float, Quantity(None)]
 """Numbers in SI units when an analysis runs; before, they may be texts with a unit and expressions of parameters."""
@@ -59,7 +62,16 @@ PYTHON_ONLY = frozenset(("inputs", "parameters", "timeout", "out", "on_failure")
 Count: TypeAlias = Annotated[int, Field(ge=1, strict=True)]
 
 
-class Analysis(Part):
+@dataclass(frozen=True)
+class Option:
+    """Annotation of a field: how its command writes it, where that does not follow from the type. metavar: its value, in the help.
+    repeated: the option is given once for each entry."""
+
+    metavar: str = ""
+    repeated: bool = False
+
+
+class Analysis(AnalysisOptions):
     """An analysis of a robot.
 
     A subclass is everything about an analysis: its docstring describes it; its fields, each with a docstring, are the keywords of
@@ -67,8 +79,6 @@ class Analysis(Part):
     whose line among the public names of the package registers the analysis. The class of its result is `result`.
     """
 
-    name: ClassVar[str]
-    """Name of the command and of the key in model files; the module is called so too."""
     title: ClassVar[str]
     """Heading of its results."""
     function: ClassVar[str] = ""
@@ -175,6 +185,10 @@ class Analysis(Part):
         for name in ("start", "at"):
             if isinstance(given := getattr(self, name, None), Mapping):
                 yield from named_values((name,), given, state_dimensions(model), "coordinate or rate", model)
+
+    def reported(self, *report: Any) -> tuple[str, str]:
+        """A report of progress, as passed to the function `progress`, in words: what is being done, and how far it is."""
+        return self.name, " ".join(map(str, report))
 
     # -- running -----------------------------------------------------------------------------------------------------
 

@@ -21,7 +21,7 @@ from pliant.control.limits import named
 from pliant.control.pid import PidControl
 from pliant.control.sample_derivatives import SmoothController
 from pliant.engine.core import check_names
-from pliant.engine.equations import Equations
+from pliant.engine.equations import Equations, need_equations
 from pliant.engine.model.inputs import HELD
 from pliant.engine.outputs import output_function, output_names
 from pliant.engine.state import rate_name
@@ -35,7 +35,7 @@ from pliant.gradient.parameter_derivatives import (
     refuse_moving_switches,
     refuse_others,
 )
-from pliant.language.arguments import ArgumentError, choice, mapping, name_tuple, need_equations
+from pliant.language.arguments import ArgumentError, choice, mapping, name_tuple
 from pliant.language.message_text import describe, suggestion
 from pliant.language.time_series import TERMS, interpolated
 

@@ -6,19 +6,16 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pliant.analysis.motion.result import Result
 from pliant.analysis.numerics.state import assemble
+from pliant.analysis.result import AnalysisResult, Poses
+from pliant.engine.equations import Equations
 from pliant.parts.joint.coordinate import LengthCoordinate
 from pliant.show.marks import Scene
 from pliant.show.scene import SceneMaker
-
-if TYPE_CHECKING:
-    from pliant.analysis.motion.result import Result
-    from pliant.analysis.result import AnalysisResult, Poses
-    from pliant.engine.equations import Equations
 
 
 @dataclass(frozen=True)

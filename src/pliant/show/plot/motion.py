@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from pliant.analysis.equilibrium import Equilibrium
 from pliant.analysis.modes import LARGEST_MOVE, ModesResult
 from pliant.analysis.motion.result import Result
 from pliant.engine.core import check_names
+from pliant.engine.equations import Equations, Values
 from pliant.engine.outputs import output_axes, output_units
 from pliant.language.arguments import name_tuple
 from pliant.language.names import instances_of
@@ -29,11 +30,6 @@ from pliant.show.plot.style import (
 )
 from pliant.show.scene import make_scene
 from pliant.show.sketch import pose_of
-
-if TYPE_CHECKING:
-    from pliant.analysis.motion.result import Result
-    from pliant.engine.equations import Equations, Values
-
 
 ENERGIES = ("total", "kinetic", "potential", "dissipated", "supplied", "added")
 
