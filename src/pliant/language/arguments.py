@@ -27,8 +27,9 @@ class ArgumentError(ValueError):
 
 def is_number(value: object) -> bool:
     """Whether a value is a finite number (and not a boolean)."""
-    is_real = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    return is_real and math.isfinite(value)
+    if not isinstance(value, int | float | np.integer | np.floating) or isinstance(value, bool):
+        return False
+    return math.isfinite(value)
 
 
 def number(
