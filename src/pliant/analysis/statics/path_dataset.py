@@ -18,7 +18,7 @@ from pliant.analysis.statics.path import KINDS, Path
 from pliant.analysis.statics.path_parameter import PathParameter
 from pliant.engine.contacts import Contacts
 from pliant.engine.equations import Equations
-from pliant.engine.outputs import evaluate_outputs, output_axes, output_parts, output_units
+from pliant.engine.outputs import evaluate_outputs, output_axes, output_parts, output_units, part_labels
 from pliant.language.message_text import unit_text
 
 
@@ -157,5 +157,6 @@ def _recorded(
         "frame": eqs.frame_names,
         "axis": "xyz",
         "quaternion_part": "wxyz",
+        **(part_labels(eqs.model, eqs.binding) if places else {}),
     }
     return LabelledArrays.of_arrays(variables, {**named_axes(labels), **named, **profile_axes(profiles)}, attributes)
