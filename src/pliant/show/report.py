@@ -22,6 +22,7 @@ from pliant.engine.outputs import output_units
 from pliant.gradient.optimize import Optimum, spare_words
 from pliant.identify.compare import Comparison
 from pliant.identify.fit import Fit
+from pliant.language.arguments import need_equations
 from pliant.language.column_headings import heading
 from pliant.language.files import write_whole
 from pliant.language.message_text import INSTANCE
@@ -78,6 +79,7 @@ class SweepContent:
 def write_report(eqs: Equations, path: str | os.PathLike[str], findings: Sequence[Any]) -> list[str]:
     """Write the report about a robot and its results (see `report`) atomically. Returns what could not be drawn, with the
     reason."""
+    need_equations(eqs)
     missing: list[str] = []
     write_whole(pathlib.Path(path), encoded(report(eqs, findings, missing)))
     return missing
