@@ -38,7 +38,7 @@ from pliant.engine.model.system import SystemBuilder
 from pliant.engine.program import Program
 from pliant.parts.geometry import se3
 from pliant.parts.motion.arc_coordinates import ArcCoordinates
-from pliant.parts.rod.arc import arc_motion
+from pliant.parts.rod.pcc import arc_motion
 from pliant.robot.rod_switch import with_rod_model
 
 RODS = ("s1", "s2", "s3")

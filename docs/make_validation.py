@@ -37,8 +37,7 @@ from pliant.identify.recording import drive
 from pliant.language.recording import read_recording
 from pliant.robot.rod_switch import with_rod_model
 from pliant.show.plot.style import COLOURS, style
-from pliant.validation.catalogue import catalogue
-from pliant.validation.running import run_cases
+from pliant.validation.case import catalogue, run_cases
 
 HERE = Path(__file__).parent
 PAGE, PICTURES = HERE / "validation.md", HERE / "pictures"

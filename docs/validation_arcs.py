@@ -365,7 +365,7 @@ def arc_cost(file: Path | None) -> str:
 PUBLISHED = (0.998, 0.9966, 0.9984, 0.9975, 0.9914, 0.9993)
 """Coefficients of determination as published, in the order of the constants."""
 TERMS = ("|w x p|^2", "(w x p).p'", "|p'|^2", "|w x r|^2", "(w x r).r'", "|r'|^2")
-"""What each constant multiplies, in words of `pliant.parts.rod.pcc_cog`."""
+"""What each constant multiplies, in words of `pliant.parts.rod.pcc`."""
 
 
 def cog_fit() -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from pliant import plot
 from pliant.show.plot.style import COLOURS, style
-from pliant.validation.sleeve import (
+from pliant.validation.recordings import (
     PUBLISHED_SCALE,
     TrackerData,
     driven_sleeve,

@@ -14,7 +14,8 @@ import numpy as np
 import pliant
 from pliant.control import FramePosition, Limits, Reference, StaticControl
 from pliant.identify.recording import plateaus
-from pliant.language.recording import RecordingError, read_recording
+from pliant.language.arguments import ArgumentError
+from pliant.language.recording import read_recording
 
 SMOOTHED = 9
 """The recorded tip is averaged over this number of samples, like its pressures, so that both refer to the same times."""
@@ -131,6 +132,6 @@ def main(reference: RecordedRun | None = None) -> float:
 if __name__ == "__main__":
     try:
         given = recorded(sys.argv[1]) if len(sys.argv) > 1 else None
-    except RecordingError as error:
+    except ArgumentError as error:
         sys.exit(str(error))
     main(given)

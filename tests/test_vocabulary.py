@@ -12,7 +12,7 @@ from pydantic import ValidationError
 import pliant
 from pliant import cli
 from pliant.analysis.base import analysis as analysis_class
-from pliant.language.schema_errors import read_errors
+from pliant.language.base import read_errors
 
 VERBS = {
     "equilibrium": (pliant.equilibrium, {"timeout", "on_failure"}),

@@ -23,9 +23,7 @@ import numpy as np
 
 from pliant.language.files import write_whole
 from pliant.parts.motion.arc_coordinates import ArcCoordinates
-from pliant.parts.rod.arc import ENERGY_ORDERS, Arc, Energy, stumpff
-from pliant.parts.rod.pcc import exact_energy
-from pliant.parts.rod.pcc_cog import CONSTANTS_FILE, lumped_energy
+from pliant.parts.rod.pcc import CONSTANTS_FILE, ENERGY_ORDERS, Arc, Energy, exact_energy, lumped_energy, stumpff
 
 SEED = 20
 SAMPLES = 200_000

@@ -18,31 +18,28 @@ from pydantic_core import PydanticUndefined
 from pliant.analysis.base import Analysis, analysis
 from pliant.analysis.remark import RULES
 from pliant.cli.export import flag, targets
-from pliant.control import lqr_control
-from pliant.control.base import InputLimit
-from pliant.control.learning_task import LearningTask, RandomParameter, RandomStart
 from pliant.language import parameter, placement
-from pliant.language.aliases import ALIASES
 from pliant.language.base import Choice, Part, WordMappingOrObject
-from pliant.language.collection import kinds, with_defaults
-from pliant.language.names import FUNCTIONS, SYMBOLS, NameMarker, Reference
+from pliant.language.names import ALIASES, FUNCTIONS, SYMBOLS, NameMarker, Reference
 from pliant.language.scalar import CountMarker, Quantity
+from pliant.language.traversal import kinds, with_defaults
 from pliant.language.units import ALONE, WITH_PREFIX
-from pliant.parts import output
-from pliant.parts.body import body
+from pliant.parts import body, output
+from pliant.parts import input as inputs
 from pliant.parts.contact import Contact, Friction
-from pliant.parts.input import inputs
 from pliant.parts.joint import JointBase, chain, coordinate
 from pliant.parts.link import LinkBase
 from pliant.parts.mesh import Membrane, Shell, drawing, edges
 from pliant.parts.rod import chamber, rod, shape
 from pliant.parts.section import Holes, Station
-from pliant.parts.section import material as library
+from pliant.parts.section.material import Material
 from pliant.parts.surface import SurfaceBase
 from pliant.parts.tendon import TendonBase, routing
-from pliant.robot import attach
+from pliant.robot import attach, controllers
 from pliant.robot.analyses import ListedAnalysis, analysis_names
+from pliant.robot.controllers import InputLimit
 from pliant.robot.data import default_kinds, tells_kind, to_data
+from pliant.robot.learning_task import LearningTask, RandomParameter, RandomStart
 from pliant.robot.robot import RobotSpec
 from pliant.robot.rod_switch import KINDS
 from pliant.robot.writer import flow
@@ -56,7 +53,7 @@ REMARKS_PAGE = PAGE.with_name("remarks.md")
 SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
     ("World", (parameter.World,)),
     ("Parameters", (parameter.Parameter,)),
-    ("Materials", (library.Material,)),
+    ("Materials", (Material,)),
     ("Sections", (*kinds(RobotSpec, "sections")[1].values(), Holes, Station)),
     ("Bodies", (body.Body, body.Along, body.InertiaMatrix, body.PrincipalInertia)),
     ("Shapes", (body.SlenderRod, body.Cylinder, body.Tube, body.Box, body.Sphere)),
@@ -135,15 +132,15 @@ SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
         (
             *kinds(RobotSpec, "control")[1].values(),
             InputLimit,
-            lqr_control.HeldPose,
-            lqr_control.InputValue,
-            lqr_control.CoordinateValue,
-            lqr_control.CoordinateWeight,
-            lqr_control.OutputWeight,
-            lqr_control.InputWeight,
-            lqr_control.Sensor,
-            lqr_control.Disturbance,
-            lqr_control.ControlGroup,
+            controllers.HeldPose,
+            controllers.InputValue,
+            controllers.CoordinateValue,
+            controllers.CoordinateWeight,
+            controllers.OutputWeight,
+            controllers.InputWeight,
+            controllers.Sensor,
+            controllers.Disturbance,
+            controllers.ControlGroup,
         ),
     ),
     ("Tasks", (LearningTask, RandomParameter, RandomStart)),

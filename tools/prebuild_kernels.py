@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
+from pliant.analysis.derivation.derive import derive
 from pliant.engine import compiling
 from pliant.engine.compiling import Source
 from pliant.engine.kernel import Kernels
@@ -23,7 +24,6 @@ from pliant.engine.tables import build_tables
 from pliant.language.arguments import ArgumentError
 from pliant.language.faults import SpecError
 from pliant.parts.rod.pcs import Pcs
-from pliant.robot.derive import derive
 from pliant.robot.reader import bundled_robots, load
 from pliant.robot.robot import RobotSpec
 from pliant.robot.rod_switch import KINDS, with_rod_model

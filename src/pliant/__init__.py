@@ -11,8 +11,7 @@ from typing import Any
 
 import lazy_loader
 
-from pliant.language.display import show_by
-from pliant.language.foreign import read_by
+from pliant.language.provided import provide
 
 _listed, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
@@ -24,7 +23,7 @@ def __getattr__(name: str) -> Any:
     return _listed(name)
 
 
-show_by(
+provide(
     {
         "RobotSpec.text": "pliant.show.tables:text",
         "RobotSpec.html": "pliant.show.notebook:spec_html",
@@ -37,9 +36,11 @@ show_by(
         "Comparisons.html": "pliant.show.notebook:comparisons_html",
         "Film.html": "pliant.show.notebook:film_html",
         "Result.html": "pliant.show.notebook:result_html",
-        "AnalysisResult.plot": "pliant.show.plot.described:plot_result",
+        "AnalysisResult.plot": "pliant.show.plot.analyses:plot_result",
         "Result.plot": "pliant.show.plot.motion:trajectory",
-        "Path.plot": "pliant.show.plot.continuation:drawn_path",
+        "Path.plot": "pliant.show.plot.analyses:drawn_path",
+        "controller": "pliant.control.described:designed",
+        "<robot>": "pliant.foreign.urdf:read_urdf",
+        "<mujoco>": "pliant.foreign.mjcf:read_mjcf",
     }
 )
-read_by({"robot": "pliant.foreign.urdf:read_urdf", "mujoco": "pliant.foreign.mjcf:read_mjcf"})

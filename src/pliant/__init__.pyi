@@ -3,6 +3,8 @@
 from . import control as control
 from . import plot as plot
 from ._version import __version__ as __version__
+from .analysis.derivation.check import check as check
+from .analysis.derivation.derive import derive as derive
 from .analysis.equilibrium import equilibrium as equilibrium
 from .analysis.integrators import ExplicitRungeKutta as ExplicitRungeKutta
 from .analysis.integrators import GeneralizedAlpha as GeneralizedAlpha
@@ -51,12 +53,10 @@ from .language.faults import Fault as Fault
 from .language.faults import SpecError as SpecError
 from .language.recording import Recording as Recording
 from .language.recording import read_recording as read_recording
-from .robot.derive import derive as derive
 from .robot.flattening import flatten as flatten
 from .robot.importing import ImportedRobot as ImportedRobot
 from .robot.importing import import_robot as import_robot
 from .robot.reader import bundled_robots as bundled_robots
-from .robot.reader import check as check
 from .robot.reader import load as load
 from .robot.reader import load_text as load_text
 from .robot.robot import RobotSpec as RobotSpec

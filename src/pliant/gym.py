@@ -5,6 +5,6 @@ try:
 except ModuleNotFoundError as reason:
     raise ModuleNotFoundError("gymnasium is not installed: pip install 'pliant[gym]'", name="gymnasium") from reason
 
-from pliant.environment.episode import PolicyController as PolicyController
-from pliant.environment.vector import FleetEnvironment as FleetEnvironment
-from pliant.environment.vector import make as make
+from pliant.environment import FleetEnvironment as FleetEnvironment
+from pliant.environment import PolicyController as PolicyController
+from pliant.environment import make as make

@@ -133,7 +133,7 @@ def test_a_fault_of_the_program_is_no_traceback(
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("surprise")
 
-    monkeypatch.setattr("pliant.robot.reader.check", fail)
+    monkeypatch.setattr("pliant.analysis.derivation.check.check", fail)
     code, out, err = called(capsys, "check", "four_bar", "--json")
     assert code == 1
     assert "surprise" in json.loads(out)["message"]

@@ -72,8 +72,8 @@ def test_commands_of_many_analyses_end_with_the_first_that_is_stopped(words, tmp
     """Each analysis stops cleanly, which is not a failure, and no further ones are started."""
     monkeypatch.chdir(tmp_path)
     clock = iter(range(10**9))
-    monkeypatch.setattr("pliant.language.deadline.time.monotonic", lambda: float(next(clock)))  # a second for each look
-    monkeypatch.setattr("pliant.language.deadline.signal.setitimer", lambda *given: None)  # and no alarm
+    monkeypatch.setattr("pliant.language.limits.time.monotonic", lambda: float(next(clock)))  # a second for each look
+    monkeypatch.setattr("pliant.language.limits.signal.setitimer", lambda *given: None)  # and no alarm
     assert run([*words, "--timeout", "5"]) == 124
     said = capsys.readouterr()
     assert "stopped by the time limit of 5 s" in " ".join((said.out + said.err).split())

@@ -118,7 +118,7 @@ def test_too_little_memory_is_said(said, message, capsys, monkeypatch):
     def lack(*given, **options):
         raise MemoryError(said)
 
-    monkeypatch.setattr("pliant.robot.reader.check", lack)
+    monkeypatch.setattr("pliant.analysis.derivation.check.check", lack)
     assert run(["check", "pendulum"]) == 2
     assert capsys.readouterr().err == f"pliant: {message} (use a smaller model; close other programs)\n"
 

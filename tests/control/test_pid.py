@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import brentq
 
 import pliant
-from pliant.control import Coordinates, FramePosition, Limits, Pid, PidControl, Reference, UnderActuated
+from pliant.control import Coordinates, DesignError, FramePosition, Limits, Pid, PidControl, Reference
 
 MASS, LENGTH, GRAVITY = 2.0, 0.5, 9.81
 TARGET = 0.6
@@ -140,7 +140,7 @@ def test_a_frame_is_drawn_by_a_force_and_the_weight_is_carried() -> None:
     torques = eqs.inverse_dynamics(q, np.zeros(3), np.zeros(3)) + eqs.frame_jacobian("hand.end", q)[[0, 2]].T @ force
     np.testing.assert_allclose([run.inputs[name][0] for name in ("t1", "t2", "t3")], torques, rtol=1e-7)
     for change, error, message in (
-        ({"inputs": ("t2",)}, UnderActuated, r"2 components and 1 inputs .* 1 independent directions"),
+        ({"inputs": ("t2",)}, DesignError, r"2 components and 1 inputs .* 1 independent directions"),
         ({"gains": Pid([1.0, 2.0, 3.0])}, ValueError, "3 values for 2 components"),
         ({"gains": Pid(-1.0)}, ValueError, "nonnegative"),
     ):

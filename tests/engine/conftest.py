@@ -15,17 +15,16 @@ from oracle import Oracle
 from pliant.engine.binding import Binding
 from pliant.engine.model.inputs import InputPlan
 from pliant.engine.model.system import System, SystemBuilder
-from pliant.engine.model.time_series import TimeSeries
 from pliant.engine.program import Program
-from pliant.parts.constraint.frames import frame_constraint
-from pliant.parts.external_load.wrench import WRENCH
+from pliant.language.time_series import TimeSeries
+from pliant.parts.constraint import frame_constraint
+from pliant.parts.external_load import WRENCH
 from pliant.parts.geometry import so3
 from pliant.parts.joint.coordinate_force import ORIENTATION_FORCE, coordinate_force
 from pliant.parts.link.axial import axial_force
 from pliant.parts.link.beam import beam_force
 from pliant.parts.motion import FREE, ROTATION, ROTATION_VECTOR, SCREW, TRANSLATION
-from pliant.parts.tendon.elastic import elastic_line
-from pliant.parts.tendon.tension import GIVEN_TENSION
+from pliant.parts.tendon.tendons import GIVEN_TENSION, elastic_line
 
 MOTIONS = {"translation": TRANSLATION, "rotation": ROTATION, "rotation_vector": ROTATION_VECTOR, "free": FREE}
 

@@ -8,7 +8,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from pliant.parts.formula.inertia import Inertia
+from pliant.parts.formula.base import Inertia
 from pliant.parts.geometry import so3
 from pliant.parts.motion.base import CoordinatePart, Motion
 

@@ -12,8 +12,8 @@ import pytest
 import scipy.sparse as sp
 from oracle import Oracle
 
-from pliant.engine.model.time_series import TimeSeries
 from pliant.engine.workspace import EvaluationError
+from pliant.language.time_series import TimeSeries
 from pliant.parts.motion import SCREW
 
 ALL = ["revolute", "prismatic", "translation", "rotation", "rotation_vector", "free"]

@@ -15,8 +15,7 @@ from pliant.engine import fingerprint as module
 from pliant.engine.fingerprint import fingerprint
 from pliant.parts.formula.relative import RelativeForce, relative_force
 from pliant.parts.joint.coordinate_force import ORIENTATION_FORCE
-from pliant.parts.motion.elementary import SCREW
-from pliant.parts.motion.fields import Fields
+from pliant.parts.motion.base import SCREW, Fields
 
 
 def ours(text: str, **names: Any) -> Any:

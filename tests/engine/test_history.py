@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import pliant
+from pliant.analysis.derivation.derive import derive
 from pliant.engine.equations import Equations
-from pliant.robot.derive import derive
 
 MODELS = ("four_bar", "leg", "spider_web", "three_section_arm")
 

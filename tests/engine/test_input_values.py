@@ -7,8 +7,8 @@ import pytest
 
 import pliant
 from pliant.engine.input_values import input_value
-from pliant.engine.model.time_series import TimeSeries
 from pliant.language.arguments import ArgumentError
+from pliant.language.time_series import TimeSeries
 
 TEXT = """
 pliant: 1

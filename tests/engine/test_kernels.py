@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from pliant.engine.kernel import constraint_kernels, coordinate_force_kernels, frame_force_kernels
-from pliant.parts.constraint.frames import frame_constraint
-from pliant.parts.external_load.wrench import WRENCH
+from pliant.parts.constraint import frame_constraint
+from pliant.parts.external_load import WRENCH
 from pliant.parts.formula.base import CoordinateForce, FrameConstraint, FrameForce, one_sided, power_law
 from pliant.parts.geometry import se3, so3
 from pliant.parts.joint.coordinate_force import ORIENTATION_FORCE, coordinate_force
 from pliant.parts.link.axial import axial_force
 from pliant.parts.link.beam import beam_force
-from pliant.parts.mesh.beam_edge import edge_force
+from pliant.parts.mesh.edges import edge_force
 from pliant.parts.motion import Quaternion
 
 STEP = 1e-6

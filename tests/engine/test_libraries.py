@@ -20,6 +20,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
+from pliant.analysis.derivation.derive import derive
 from pliant.engine import cache_folder, compiling, libraries
 from pliant.engine.compiling import KERNEL_FLAGS, Source, is_sound
 from pliant.engine.kernel import Kernels, dense_function, frame_force_kernels, motion_kernels
@@ -27,10 +28,8 @@ from pliant.engine.kernel_sources import kernel_library_source, kernel_source, n
 from pliant.engine.layout import KernelStruct
 from pliant.engine.libraries import CompileError, KernelCode, NoCompiler, build_library, find_compiler, load_kernels
 from pliant.engine.tables import build_tables
-from pliant.parts.external_load.distributed import DEAD
-from pliant.parts.external_load.wrench import WRENCH
+from pliant.parts.external_load import DEAD, WRENCH
 from pliant.parts.motion import SCREW
-from pliant.robot.derive import derive
 from pliant.robot.reader import bundled_robots, load
 
 FLAGS = ("-O0",)

@@ -19,8 +19,7 @@ from pliant.parts.geometry import se3, so3
 from pliant.parts.geometry.se3 import Pose
 from pliant.parts.link.axial import axial_force
 from pliant.parts.motion import FREE, PLANAR_XZ, PLANAR_YZ, ROTATION, SCREW, TRANSLATION
-from pliant.parts.motion.base import Motion, Vector
-from pliant.parts.motion.elementary import FIXED
+from pliant.parts.motion.base import FIXED, Motion, Vector
 
 TURN = (0, 0, 0, 0.6, 0, 0.8)
 

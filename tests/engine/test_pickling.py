@@ -40,7 +40,7 @@ from pliant.control import (
     reduce,
 )
 from pliant.engine.model import model as models
-from pliant.engine.model.time_series import TimeSeries, interpolated
+from pliant.language.time_series import TimeSeries, interpolated
 
 ROBOTS = ("four_bar", "tumbling_body", "three_section_arm", "trunk", "cloth")
 """A loop, a free body, arcs with chambers, tendons, and a mesh."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.control.learning_task import LearningTask
+from pliant.robot.learning_task import LearningTask
 
 gymnasium = pytest.importorskip("gymnasium")
 import pliant.gym  # noqa: E402

@@ -9,8 +9,7 @@ import casadi as ca
 import numpy as np
 
 import pliant
-from pliant.foreign.document import Document
-from pliant.foreign.markup import Element, read_markup
+from pliant.foreign.document import Document, Element, read_markup
 from pliant.language.source import Source
 from pliant.parts.geometry import so3
 from pliant.parts.joint.coordinate import Orientation

@@ -21,12 +21,12 @@ import h5py
 import numpy as np
 
 from make_reference import PAGE, examples
+from pliant.analysis.derivation.derive import derive
 from pliant.analysis.motion.simulate import simulate
 from pliant.analysis.statics.continuation import continuation
 from pliant.io.results import load_result
 from pliant.language.names import FUNCTIONS
 from pliant.language.source import MODEL_FOLDER, bundled
-from pliant.robot.derive import derive
 from pliant.robot.reader import load
 from pliant.study.many import sweep
 from pliant.targets.fmu import export_fmu

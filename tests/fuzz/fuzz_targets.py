@@ -39,6 +39,8 @@ from mutation import mutate, mutate_bytes, mutate_numbers
 from surfaces import CHEAP, SURFACES, go_through
 from valid_models import ENTRIES, FIELDS, valid_model
 
+from pliant.analysis.derivation.check import check
+from pliant.analysis.derivation.derive import derive
 from pliant.analysis.numerics.netcdf_files import ResultFileError
 from pliant.control.fmu import Fmu
 from pliant.identify.recording import drive
@@ -46,13 +48,13 @@ from pliant.io.results import load_path, load_result
 from pliant.language.arguments import ArgumentError
 from pliant.language.dimension import LENGTH
 from pliant.language.evaluate import BARE, UNKNOWN, dimension_of, evaluate
-from pliant.language.faults import SpecError
-from pliant.language.recording import RecordingError, read_recording
-from pliant.language.syntax import ExpressionError, parse, symbols, to_text
-from pliant.parts.mesh.formats import MeshProblem, read_mesh
-from pliant.robot.derive import derive
+from pliant.language.faults import ExpressionError, SpecError
+from pliant.language.recording import read_recording
+from pliant.language.source import FileProblem
+from pliant.language.syntax import parse, symbols, to_text
+from pliant.parts.mesh.formats import read_mesh
 from pliant.robot.flattening import flatten
-from pliant.robot.reader import check, load
+from pliant.robot.reader import load
 from pliant.robot.writer import dump
 from pliant.show.tables import html
 from pliant.study.cases import cases
@@ -175,7 +177,7 @@ def _damaged_drawing(chance: random.Random) -> Case:
 def _read_drawing(case: Case, folder: Path) -> None:
     path = written(case, folder)
     for split in (False, True):
-        with refusals(MeshProblem):
+        with refusals(FileProblem):
             read_mesh(path, split=split)
 
 
@@ -222,7 +224,7 @@ def _cart_pole() -> Any:
 
 
 def _read_recording(case: Case, folder: Path) -> None:
-    with refusals(RecordingError):
+    with refusals(ArgumentError):
         recording = read_recording(written(case, folder))
         drive(_cart_pole(), recording)
 

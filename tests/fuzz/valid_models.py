@@ -26,25 +26,23 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
 from pliant.analysis.base import analysis
+from pliant.analysis.derivation.check import check_source
+from pliant.analysis.derivation.derive import derive
 from pliant.language import dimension as dim
 from pliant.language.base import Framed, Part, WordMappingOrObject, part_classes
-from pliant.language.collection import collections
 from pliant.language.dimension import Dimension
-from pliant.language.environment import finite
-from pliant.language.faults import Fault, SpecError
+from pliant.language.faults import ExpressionError, Fault, SpecError
 from pliant.language.names import NameMarker, Reference
+from pliant.language.parameter import finite
 from pliant.language.scalar import CountMarker, FormulaMarker, PlainScalar, Quantity
 from pliant.language.source import Source
-from pliant.language.syntax import ExpressionError
-from pliant.language.traversal import Leaf, leaves, parts
+from pliant.language.traversal import Leaf, collections, leaves, parts
 from pliant.language.tree import from_plain
 from pliant.robot import RobotSpec
 from pliant.robot.analyses import analysis_names
-from pliant.robot.derive import derive
 from pliant.robot.flat import HOMES
 from pliant.robot.flattening import flatten
 from pliant.robot.listing import coordinate_table
-from pliant.robot.reader import check_source
 
 Data: TypeAlias = dict[str, Any]
 

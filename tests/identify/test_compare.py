@@ -9,8 +9,8 @@ import pytest
 
 import pliant
 from pliant.cli import run as command
-from pliant.engine.model.time_series import interpolated
 from pliant.identify.compare import compare
+from pliant.language.time_series import interpolated
 
 UNTIL = 1.5
 LOADS = {"fx": "N", "fy": "N", "fz": "N", "mx": "Nm", "my": "Nm", "mz": "Nm"}

@@ -12,7 +12,8 @@ from pliant.engine.model.recorded_inputs import recorded_inputs
 from pliant.identify.fit import fit
 from pliant.identify.measurement import Measurement, poses_at_rest, rest_sensitivity, why_not
 from pliant.identify.recording import undriven
-from pliant.language.recording import Recording, RecordingError, read_recording
+from pliant.language.arguments import ArgumentError
+from pliant.language.recording import Recording, read_recording
 
 CART = """
 pliant: 1
@@ -141,7 +142,7 @@ def test_a_sample_that_is_left_out_does_not_help_to_predict_itself():
     assert far[3] == pytest.approx(0.05, rel=0.02)
     together = found.cross_validate(2, groups=[np.arange(8) // 4])
     assert together.parameters[0] != together.parameters[1]
-    with pytest.raises(RecordingError, match="too few samples for 9 folds"):
+    with pytest.raises(ArgumentError, match="too few samples for 9 folds"):
         found.cross_validate(9)
 
 
@@ -166,15 +167,15 @@ def test_closed_loops_at_rest_have_exact_derivatives():
 def test_faults_are_said():
     eqs = derive(load_text(LINEAR))
     given = poses([1.0, 2.0], [0.02, 0.04])
-    with pytest.raises(RecordingError, match="must not start at zero"):
+    with pytest.raises(ArgumentError, match="must not start at zero"):
         fit(eqs, ["zero"], given)
-    with pytest.raises(RecordingError, match="deviation of a prior must be above zero"):
+    with pytest.raises(ArgumentError, match="deviation of a prior must be above zero"):
         fit(eqs, ["stiffness"], given, priors={"stiffness": (50.0, 0.0)})
-    with pytest.raises(RecordingError, match="a measurement also gives it a value"):
+    with pytest.raises(ArgumentError, match="a measurement also gives it a value"):
         fit(eqs, ["stiffness"], poses([1.0, 2.0], [0.02, 0.04], parameters={"stiffness": 3.0}))
-    with pytest.raises(RecordingError, match="too few to fit"):
+    with pytest.raises(ArgumentError, match="too few to fit"):
         fit(eqs, ["stiffness", "damping"], given)
-    with pytest.raises(RecordingError, match="nothing to fit to"):
+    with pytest.raises(ArgumentError, match="nothing to fit to"):
         fit(eqs, ["stiffness"], [])
 
 
@@ -210,7 +211,7 @@ def test_poses_at_rest_need_no_times(tmp_path, capsys):
     (tmp_path / "cart.yaml").write_text(LINEAR)
     push = np.array([4.0, 2.0, 8.0, 6.0])  # in any order
     (tmp_path / "poses.csv").write_text("push_N,x_mm\n" + "".join(f"{p},{1e3 * p / 50.0}\n" for p in push))
-    with pytest.raises(RecordingError, match=r"no time column; .*poses=True"):
+    with pytest.raises(ArgumentError, match=r"no time column; .*poses=True"):
         read_recording(tmp_path / "poses.csv")
     given = read_recording(tmp_path / "poses.csv", poses=True)
     assert not given.timed
@@ -328,9 +329,9 @@ def test_columns_that_differ_in_case_and_units_of_inputs_have_remarks():
     remarks = undriven(eqs.model, made, ["other", "place"])
     assert any("'Force' of made.csv does not drive the input 'force'" in x for x in remarks)
     assert any("'other [N]'" in x for x in remarks)
-    with pytest.raises(RecordingError, match="rename 'Force' to 'force'"):
+    with pytest.raises(ArgumentError, match="rename 'Force' to 'force'"):
         recorded_inputs(eqs.model, Recording("made.csv", t, {"Force": np.sin(t)}))
     np.testing.assert_array_equal(made["place"], columns["place"])
     np.testing.assert_array_equal(made["time"], t)
-    with pytest.raises(RecordingError, match="did you mean 'place'"):
+    with pytest.raises(ArgumentError, match="did you mean 'place'"):
         made["plase"]

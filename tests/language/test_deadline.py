@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from pliant.language.deadline import GRACE, DeadlineExceeded, alarm_after, time_is_up, time_limit
+from pliant.language.limits import GRACE, DeadlineExceeded, alarm_after, time_is_up, time_limit
 
 
 def test_who_asks_is_told() -> None:

@@ -6,8 +6,8 @@ import casadi as ca
 import pytest
 
 from pliant.language import dimension as dim
-from pliant.language.environment import Environment
 from pliant.language.faults import SpecError
+from pliant.language.parameter import Environment
 from pliant.robot import flatten, load_text
 
 TEXT = """\

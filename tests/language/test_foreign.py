@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import pliant
-from pliant.language.foreign import reader_of
+from pliant.language.source import reader_of
 
 NOT_MODELS = {
     "arm.sdf": (b'<?xml version="1.0"?>\n<sdf version="1.9"></sdf>', "it is XML, but neither URDF nor MJCF"),

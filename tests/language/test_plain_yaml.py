@@ -7,10 +7,9 @@ import random
 import pytest
 
 from pliant.language.faults import SpecError
-from pliant.language.full_yaml import read_full
-from pliant.language.plain_yaml import NotPlain, read_plain
 from pliant.language.source import MODEL_FOLDER
 from pliant.language.tree import Builder, Tree, parse_yaml
+from pliant.language.yaml_reader import NotPlain, read_full, read_plain
 
 TEXT = """# a model
 pliant: 1

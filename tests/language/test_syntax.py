@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 import pliant
 from pliant.language import dimension as dim
 from pliant.language.evaluate import UNKNOWN, dimension_of, evaluate
+from pliant.language.faults import ExpressionError
 from pliant.language.syntax import (
     ARGUMENTS,
     COMPARISONS,
     Binary,
     Call,
-    ExpressionError,
     Negative,
     Node,
     Number,

@@ -8,7 +8,8 @@ import pint
 import pytest
 
 from pliant.language import dimension as dim
-from pliant.language.units import UNITS, UnitError, parse_unit
+from pliant.language.faults import ExpressionError
+from pliant.language.units import UNITS, parse_unit
 
 REGISTRY = pint.UnitRegistry()
 REGISTRY.define("rev = 2 * pi * radian")
@@ -57,5 +58,5 @@ def test_fractional_powers() -> None:
     "text", ["", "furlong", "m^", "m^99", "m^m", "(m", "m)", "()", "2 m", "m;", "m__x", "m" * 100, "((((((m"]
 )
 def test_what_is_no_unit(text: str) -> None:
-    with pytest.raises(UnitError):
+    with pytest.raises(ExpressionError):
         parse_unit(text)

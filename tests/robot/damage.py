@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from make_reference import PAGE, examples
-from pliant.language.faults import Fault, Place
+from pliant.analysis.derivation.check import check_source
+from pliant.language.faults import ExpressionError, Fault, Place
 from pliant.language.message_text import KeyPath
 from pliant.language.source import MODEL_FOLDER, Source, bundled, read_source, with_variant
-from pliant.language.syntax import ExpressionError, parse
+from pliant.language.syntax import parse
 from pliant.language.tree import Tree, parse_yaml
-from pliant.robot.reader import check_source
 
 LINE = 1_000_000
 """The damaged scalar is put on a separate line, so that a fault can be attributed to it."""

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from pliant.analysis.derivation.check import check
 from pliant.cli import run
-from pliant.robot.reader import check
 
 FOLDER = Path(__file__).parent / "broken"
 EXPECTED = FOLDER / "expected.txt"

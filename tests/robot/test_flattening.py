@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from pliant import derive
-from pliant.language.environment import Environment
 from pliant.language.faults import SpecError
+from pliant.language.parameter import Environment
 from pliant.language.source import bundled
 from pliant.robot import coordinate_table, flatten, load, load_text, structural_parameters
 

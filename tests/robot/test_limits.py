@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from pliant import derive, dump, simulate
-from pliant.language.faults import SpecError
-from pliant.language.syntax import ExpressionError, parse
-from pliant.robot.reader import check, load, load_text
+from pliant.analysis.derivation.check import check
+from pliant.language.faults import ExpressionError, SpecError
+from pliant.language.syntax import parse
+from pliant.robot.reader import load, load_text
 
 HEAD = "pliant: 1\nbodies:\n  rod: {mass: 1 kg}\njoints:\n  hinge: {type: revolute, child: rod}\n"
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from pliant.analysis.derivation.check import check
 from pliant.language.faults import SpecError
 from pliant.language.source import bundled
 from pliant.robot.flattening import flatten
-from pliant.robot.reader import bundled_robots, check, load, load_text
+from pliant.robot.reader import bundled_robots, load, load_text
 
 BASE = """\
 pliant: 1
@@ -243,3 +246,11 @@ def test_the_four_bar_is_closed() -> None:
     bar2 = bar1 + 0.5 * cmath.exp(1j * (angle["q1"] + angle["q2"]))
     bar3 = 0.4j + 0.19 * cmath.exp(1j * angle["q3"])
     assert abs(bar2 - bar3) < 1e-15
+
+
+def test_loading_imports_the_schema_alone() -> None:
+    code = "import sys, pliant; pliant.load('pendulum'); print(*(m for m in sys.modules if m.startswith('pliant')))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    modules = done.stdout.split()
+    assert not [m for m in modules if m.startswith(("pliant.engine", "pliant.analysis", "pliant.control"))]
+    assert len(modules) <= 185

@@ -12,13 +12,12 @@ from hypothesis import HealthCheck, given, settings
 
 import pliant
 from pliant.analysis.simulate import Simulate
-from pliant.language.environment import Environment
 from pliant.language.faults import SpecError
-from pliant.language.parameter import Parameter
+from pliant.language.parameter import Environment, Parameter
 from pliant.language.placement import AxisRotation, Placement
 from pliant.language.source import MODEL_FOLDER, bundled
-from pliant.parts.body.body import Body, SlenderRod
-from pliant.parts.input.inputs import Sine, SineInput
+from pliant.parts.body import Body, SlenderRod
+from pliant.parts.input import Sine, SineInput
 from pliant.parts.joint import Chain, Revolute
 from pliant.parts.joint.coordinate import AngleCoordinate, AngleSpring
 from pliant.parts.link import Axial

@@ -6,8 +6,7 @@ import pytest
 from pliant import derive, load, load_text
 from pliant.engine.model.model import build_tree
 from pliant.robot import flatten
-from pliant.show.mass import mass_budget
-from pliant.show.tables import overview
+from pliant.show.tables import mass_budget, overview
 
 FLOATING = """
 pliant: 1

@@ -11,7 +11,7 @@ mpl.use("Agg")
 
 import pliant
 from pliant.cli import run
-from pliant.show.mesh_picture import NUMBERS_UP_TO, draw_meshes
+from pliant.show.sketch import NUMBERS_UP_TO, draw_meshes
 
 TWO = """
 pliant: 1

@@ -10,6 +10,7 @@ from html import unescape
 import pytest
 
 import pliant
+from pliant.show.notebook import NotebookLimits
 
 HOSTILE = "</iframe><script>window.hacked=1</script>\"' onload=x"
 
@@ -53,7 +54,7 @@ def test_a_model_cannot_leave_its_frame():
 
 
 def test_what_is_too_large_to_look_at_is_said(eqs, monkeypatch):
-    monkeypatch.setattr("pliant.show.notebook.MOST_PARTS", 0)
+    monkeypatch.setattr("pliant.show.notebook.LIMITS", NotebookLimits(most_parts=0))
     html = eqs._repr_html_()
     assert "no three-dimensional view: more than 0 coordinates" in html
     assert "iframe" not in html

@@ -11,8 +11,7 @@ import pytest
 import pliant
 from pliant.cli import run as command
 from pliant.show.clips import Clip, result_clips, run_clip, spread_indices
-from pliant.show.figures import figure_html
-from pliant.show.page import block, encoded, page, text
+from pliant.show.page import block, encoded, figure_html, page, text
 from pliant.show.player import length_text, player_data, round_length
 from pliant.show.report import report
 from pliant.show.scene import SceneMaker
@@ -285,7 +284,7 @@ def test_a_view_that_fails_is_missing_in_a_report_that_has_the_rest(hostile, mon
     def fail(*given, **options):
         raise ValueError("no such shape")
 
-    monkeypatch.setattr("pliant.show.report_part.player", fail)
+    monkeypatch.setattr("pliant.show.report.player", fail)
     eqs, rest, modes, run = hostile
     missing = []
     written = report(eqs, [rest, modes, run], missing)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pliant.show.plot.sweep import effects
+from pliant.show.plot.analyses import effects
 from pliant.study.results import Table
 
 

@@ -11,6 +11,7 @@ import pytest
 import pliant
 from pliant.cli import run as command
 from pliant.io.c_text import ExportError
+from pliant.targets.mjcf import MujocoLimits
 from pliant.targets.rigid_tree import rigid_tree
 
 mujoco = pytest.importorskip("mujoco")
@@ -380,7 +381,7 @@ joints: {j: {type: chain, child: a, transforms: [{rotate: {vector: [free, free, 
 """
     with pytest.raises(ExportError, match=r"'j\.rx' moves by 'rotation_vector_01'"):
         pliant.export_mjcf(pliant.derive(pliant.load_text(bent)), tmp_path / "robot.xml")
-    monkeypatch.setattr("pliant.targets.mjcf.DEEPEST", 20)
+    monkeypatch.setattr("pliant.targets.mjcf.MUJOCO", MujocoLimits(deepest=20))
     with pytest.raises(ExportError, match=r"a chain of 30 bodies, and MuJoCo supports up to 20"):
         pliant.export_mjcf(pliant.derive("cantilever"), tmp_path / "robot.xml", links=30)
     assert not (tmp_path / "robot.xml").exists()

@@ -16,15 +16,14 @@ from typing import Any
 import numpy as np
 
 from pliant.language import dimension as dim
-from pliant.language.collection import collections
 from pliant.language.dimension import Dimension
-from pliant.language.environment import TIME, Environment, to_node
-from pliant.language.parameter import Parameter
+from pliant.language.evaluate import to_node
+from pliant.language.parameter import TIME, Environment, Parameter
 from pliant.language.scalar import Quantity
 from pliant.language.syntax import Binary, Number, Symbol, substitute, to_text
-from pliant.language.traversal import Leaf, map_leaves
+from pliant.language.traversal import Leaf, collections, map_leaves
 from pliant.language.units import parse_unit
-from pliant.parts.contact.contact import Contact
+from pliant.parts.contact import Contact
 from pliant.parts.joint.coordinate import EqualTo
 from pliant.parts.mesh.drawing import FileDrawing
 from pliant.parts.rod.pcc import ArcModel

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pliant.validation.catalogue import catalogue
-from pliant.validation.running import missing, run_case
+from pliant.validation.case import catalogue, missing, run_case
 
 DATA = Path(os.environ.get("PLIANT_DATA", Path(__file__).parents[3] / "shared" / "data"))
 CASES = catalogue()

@@ -11,10 +11,23 @@ import numpy as np
 import pytest
 
 from pliant.cli import run
-from pliant.validation.case import Case, CaseResult, Line, Plot, Theme, cases_of
-from pliant.validation.catalogue import UnknownCase, catalogue, chosen
+from pliant.language.arguments import ArgumentError
+from pliant.validation.case import (
+    Case,
+    CaseResult,
+    Line,
+    NotRun,
+    Plot,
+    Theme,
+    ValidationResults,
+    cases_of,
+    catalogue,
+    chosen,
+    missing,
+    run_case,
+    run_cases,
+)
 from pliant.validation.page import findings_page
-from pliant.validation.running import NotRun, ValidationResults, missing, run_case, run_cases
 
 
 def made(found, **options):
@@ -71,7 +84,7 @@ def test_names_are_cases_or_themes():
     assert {x.theme for x in contacts.values()} == {"Statics", "Contact"}
     assert len(chosen([])) == len(catalogue())
     for word, hint in (("elastika", "did you mean elastica?"), ("zzz", "pliant validate --list names them all")):
-        with pytest.raises(UnknownCase) as unknown:
+        with pytest.raises(ArgumentError) as unknown:
             chosen([word])
         assert unknown.value.hint == hint
 

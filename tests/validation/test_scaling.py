@@ -15,7 +15,7 @@ from scaling import Units, scaled
 
 import pliant
 from pliant.language import dimension as dim
-from pliant.parts.contact import collision_shapes
+from pliant.parts import contact
 from pliant.robot.reader import bundled_robots
 
 SAME = 1e-8
@@ -55,8 +55,8 @@ def plain(robot: pliant.RobotSpec) -> pliant.Equations:
 
 def in_units(robot: pliant.RobotSpec, units: Units, monkeypatch: pytest.MonkeyPatch) -> pliant.Equations:
     # the modulus of things without a material is a number of the language, not of a solver
-    rigid = collision_shapes.DEFAULTS.rigid * units.of(dim.PRESSURE)
-    monkeypatch.setattr(collision_shapes, "DEFAULTS", replace(collision_shapes.DEFAULTS, rigid=rigid))
+    rigid = contact.DEFAULTS.rigid * units.of(dim.PRESSURE)
+    monkeypatch.setattr(contact, "DEFAULTS", replace(contact.DEFAULTS, rigid=rigid))
     return pliant.derive(scaled(robot, units))
 
 

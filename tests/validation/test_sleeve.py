@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pliant.validation.sleeve import (
+from pliant.validation.recordings import (
     driven_sleeve,
     error,
     fit_on_first_half,

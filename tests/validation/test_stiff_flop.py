@@ -15,7 +15,8 @@ from pliant import derive, equilibrium, load
 from pliant.identify.compare import compare
 from pliant.identify.fit import cycles, fit
 from pliant.identify.recording import drive, plateaus
-from pliant.language.recording import RecordingError, read_recording
+from pliant.language.arguments import ArgumentError
+from pliant.language.recording import read_recording
 from pliant.robot.rod_switch import with_rod_model
 from pliant.validation.recordings import RESTS
 
@@ -88,7 +89,7 @@ BAD = {
 def test_bad_recordings_are_refused_with_their_place(tmp_path, name):
     text, message = BAD[name]
     (tmp_path / name).write_text(text)
-    with pytest.raises(RecordingError, match=message):
+    with pytest.raises(ArgumentError, match=message):
         read_recording(tmp_path / name)
 
 
@@ -98,13 +99,13 @@ def test_units_of_columns_are_read(tmp_path):
     np.testing.assert_allclose(found.time, [0, 0.5])
     np.testing.assert_allclose(found.column("p1"), [1e3, 2e3])
     np.testing.assert_allclose(found.column("x"), [2e-3, 4e-3])
-    with pytest.raises(RecordingError, match="no column 'p2'; it has p1, x"):
+    with pytest.raises(ArgumentError, match="no column 'p2'; it has p1, x"):
         found.column("p2")
 
 
 def test_a_recording_that_drives_nothing_is_refused(tmp_path):
     (tmp_path / "r.csv").write_text("t_s,q_Pa\n0,1\n1,2\n")
-    with pytest.raises(RecordingError, match="drives none of the model's inputs"):
+    with pytest.raises(ArgumentError, match="drives none of the model's inputs"):
         drive(derive(load("stiff_flop")), read_recording(tmp_path / "r.csv"))
 
 
@@ -117,7 +118,7 @@ def test_a_recording_that_drives_nothing_is_refused(tmp_path):
 )
 def test_inputs_in_wrong_units_are_refused(tmp_path, header, message):
     (tmp_path / "r.csv").write_text(f"{header}\n0,1,1,1\n1,2,2,2\n")
-    with pytest.raises(RecordingError, match=message):
+    with pytest.raises(ArgumentError, match=message):
         drive(derive(load("stiff_flop")), read_recording(tmp_path / "r.csv"))
 
 

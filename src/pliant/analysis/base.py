@@ -25,20 +25,18 @@ from pliant.engine.model.model import Model
 from pliant.engine.state import rate_name
 from pliant.language import dimension as dim
 from pliant.language.arguments import ArgumentError, choice, file_name, known_keywords, need_equations, positive
-from pliant.language.base import IN_FILE, InPython, OneOrList, Part, Problem, WordMappingOrObject
-from pliant.language.deadline import time_limit
+from pliant.language.base import IN_FILE, InPython, OneOrList, Part, Problem, WordMappingOrObject, read_errors
 from pliant.language.dimension import Dimension
-from pliant.language.environment import to_node
-from pliant.language.evaluate import UNKNOWN
+from pliant.language.evaluate import UNKNOWN, to_node
+from pliant.language.faults import ExpressionError
+from pliant.language.limits import time_limit
 from pliant.language.message_text import KeyPath, suggestion
 from pliant.language.names import CoordinateName
+from pliant.language.parameter import wrong_dimension
 from pliant.language.public_names import analyses
 from pliant.language.scalar import Quantity, Scalar
-from pliant.language.schema_errors import read_errors
-from pliant.language.syntax import ExpressionError
 from pliant.language.traversal import Leaf, map_leaves
 from pliant.language.units import parse_unit
-from pliant.language.value_checks import wrong_dimension
 
 ValuesByName: TypeAlias = dict[str, Annotated[float, Quantity(None)]]
 """Values by name, each with or without a unit."""

@@ -22,7 +22,7 @@ from pliant.analysis.remark import Remark, remarks_on
 from pliant.engine.equations import Equations
 from pliant.engine.state import State
 from pliant.language.arguments import ArgumentError, file_name
-from pliant.language.display import shown
+from pliant.language.provided import called
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -330,11 +330,11 @@ class AnalysisResult(ABC):
         return "\n".join(self.lines)
 
     def _repr_html_(self) -> str:
-        return str(shown("AnalysisResult.html", self))
+        return str(called("AnalysisResult.html", self))
 
     def plot(self, **options: Any) -> Any:
         """Draw the first of its plots; returns the axes."""
-        return shown("AnalysisResult.plot", self, **options)
+        return called("AnalysisResult.plot", self, **options)
 
 
 @cache

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from pliant.analysis.derivation.derive import derive
 from pliant.analysis.equilibrium import FindEquilibrium
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.simulate import Simulate
@@ -29,7 +30,6 @@ from pliant.control.static_model import rest_with
 from pliant.engine.equations import Equations
 from pliant.engine.input_values import inputs_at_time
 from pliant.language.table_files import FORMATS, endings
-from pliant.robot.derive import derive
 
 Out = Annotated[
     str | None, typer.Option("--out", help="File to write: .nc (netCDF, complete), .csv, .parquet or .mat.")

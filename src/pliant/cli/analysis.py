@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from pliant.analysis.base import Analysis, analysis
+from pliant.analysis.derivation.derive import derive
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.result import AnalysisResult, Sheet
 from pliant.cli.command_output import answering, write_json
@@ -17,7 +18,6 @@ from pliant.cli.common import FAULT, CommandError, Inputs, Json, Model, ModelOpt
 from pliant.cli.model_argument import load_model, read_inputs
 from pliant.cli.options import in_si, with_options
 from pliant.cli.reporting import Report, check_report, save_report
-from pliant.robot.derive import derive
 
 Out = Annotated[str | None, typer.Option("--out", help="File to write the results to: .nc (netCDF) or .json.")]
 

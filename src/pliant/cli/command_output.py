@@ -25,8 +25,8 @@ from pliant.engine.libraries import CompileError
 from pliant.engine.outputs import output_units
 from pliant.engine.workspace import EvaluationError
 from pliant.language.arguments import ArgumentError
-from pliant.language.column_headings import heading
 from pliant.language.files import write_whole
+from pliant.language.table_files import heading
 
 if TYPE_CHECKING:
     from pliant.analysis.statics.path import Path as StaticPath

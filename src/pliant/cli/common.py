@@ -21,10 +21,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_type_hints
 
 import typer
 
-from pliant.language.deadline import DeadlineExceeded, alarm_after, time_limit
 from pliant.language.faults import Fault
 from pliant.language.files import files_to_write, is_same_file
-from pliant.language.limits import limits
+from pliant.language.limits import DeadlineExceeded, alarm_after, limits, time_limit
 from pliant.language.message_text import printable
 
 if TYPE_CHECKING:

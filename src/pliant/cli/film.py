@@ -10,7 +10,8 @@ import typer
 from pliant.cli.command_output import answering, drawing
 from pliant.cli.common import CommandError, Frames, Json, Labels, ModelOptions, Size, View, print_json, read_size
 from pliant.cli.model_argument import RESULT_ENDING, open_subject
-from pliant.show.film import Film, FilmError
+from pliant.language.arguments import ArgumentError
+from pliant.show.film import Film
 from pliant.show.film import film as make_film
 
 
@@ -48,7 +49,7 @@ def film(
 
     try:
         count = drawing(lambda: answering(paint), out).frames
-    except FilmError as reason:
+    except ArgumentError as reason:
         raise CommandError(str(reason)) from None
     if json:
         print_json({"model": result, "status": "ok", "out": out, "frames": count, "fps": fps, "speed": speed})

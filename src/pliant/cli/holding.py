@@ -13,7 +13,7 @@ from pliant.cli.options import si_number
 from pliant.control.task import Coordinates, FramePosition, Several, Task
 from pliant.engine.equations import Equations
 from pliant.language.message_text import suggestion
-from pliant.parts.output.frame import FrameOutput
+from pliant.parts.output.motion import FrameOutput
 
 EXAMPLE = '"hinge=30 deg" or tip.x=0.1'
 

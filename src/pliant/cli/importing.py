@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from pliant.cli.common import CommandError, Folder, Json, print_json, say
-from pliant.language.collection import collections
+from pliant.language.traversal import collections
 from pliant.robot.importing import import_robot
 
 

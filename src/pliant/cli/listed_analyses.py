@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from pliant.analysis.listed import analysis_faults, analysis_of, listed_analyses
 from pliant.analysis.motion.plant import model_controllers
 from pliant.analysis.motion.simulate import simulate
 from pliant.analysis.numerics.result import Result, keep
@@ -28,8 +29,6 @@ from pliant.cli.progress import ProgressLine
 from pliant.cli.reporting import report_file, save_report
 from pliant.engine.equations import Equations
 from pliant.language.faults import SpecError
-from pliant.robot.analyses import listed_analyses
-from pliant.robot.analysis_values import analysis_faults
 
 
 def run_analyses(model: str, eqs: Equations, out: str | None, json: bool, report: str | None = None) -> int:
@@ -93,7 +92,7 @@ def _folder(out: str | None) -> Path | None:
 
 def _one(model: str, eqs: Equations, analysis: Any, file: Path | None, json: bool) -> tuple[str, dict[str, Any], Any]:
     """Run an analysis: its status, its results as data for JSON, and its result object."""
-    one = analysis.analysis().in_si(eqs)
+    one = analysis_of(analysis).in_si(eqs)
     options = one.given()
     if analysis.name == "equilibrium":
         found = equilibrium(eqs, on_failure="return", **options)

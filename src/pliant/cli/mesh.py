@@ -8,7 +8,8 @@ import typer
 
 from pliant.cli.common import CommandError, Json, print_json
 from pliant.language.message_text import printable
-from pliant.parts.mesh.formats import MeshProblem, read_mesh
+from pliant.language.source import FileProblem
+from pliant.parts.mesh.formats import read_mesh
 
 PIECES = " (use --split to create nodes where lines cross)"
 
@@ -33,7 +34,7 @@ def mesh(
     """Read a mesh file and summarize it: nodes, edges, size, merged nodes."""
     try:
         found = read_mesh(file, tolerance=tolerance, unit=unit, split=split)
-    except MeshProblem as problem:
+    except FileProblem as problem:
         raise CommandError(str(problem), problem.hint) from None
     degree = found.degree
     answer: dict[str, Any] = {

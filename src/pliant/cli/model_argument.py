@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pliant.analysis.derivation.derive import derive
 from pliant.cli.command_output import answering
 from pliant.cli.common import CommandError, ModelOptions
 from pliant.engine.core import check_names
@@ -14,14 +15,12 @@ from pliant.engine.input_values import expanded_inputs, inputs_at_time, inputs_o
 from pliant.engine.model.recorded_inputs import recorded_inputs
 from pliant.io.results import load_result
 from pliant.language.arguments import ArgumentError
-from pliant.language.environment import parameter_dimensions, to_node
-from pliant.language.faults import SpecError
+from pliant.language.evaluate import to_node
+from pliant.language.faults import ExpressionError, SpecError
+from pliant.language.parameter import parameter_dimensions, wrong_dimension
 from pliant.language.recording import read_recording
 from pliant.language.source import SET_FILE
-from pliant.language.syntax import ExpressionError
 from pliant.language.table_files import READERS, WORKBOOKS
-from pliant.language.value_checks import wrong_dimension
-from pliant.robot.derive import derive
 from pliant.robot.reader import load, load_text
 from pliant.robot.rod_switch import with_rod_model
 

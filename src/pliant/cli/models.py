@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
+from pliant.analysis.derivation import check as checking
 from pliant.cli.common import (
     CommandError,
     Folder,
@@ -21,12 +22,11 @@ from pliant.cli.common import (
     print_json,
     say,
 )
+from pliant.cli.json_schema import json_schema
 from pliant.cli.model_argument import load_model, read_settings
 from pliant.robot import reader
-from pliant.robot.json_schema import json_schema
 from pliant.robot.reader import bundled_robots
-from pliant.show.mesh_picture import draw_meshes, mesh_rows
-from pliant.show.sketch import save
+from pliant.show.sketch import draw_meshes, mesh_rows, save
 from pliant.show.tables import overview, print_tables
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def check(model: Model, set: Set = None, variant: Variant = None, folder: Folder
     but rarely intended, such as a rod thicker than long, or an unused parameter.
     """
     settings, folders = read_settings(set), folder or ()
-    faults = reader.check(model, variant=variant, set=settings, folders=folders)
+    faults = checking.check(model, variant=variant, set=settings, folders=folders)
     remarks = () if faults else reader.load(model, variant=variant, set=settings, folders=folders).remarks
     if json:
         message = {"message": faults[0].message} if faults else {}

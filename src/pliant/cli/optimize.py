@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from pliant.analysis.derivation.derive import derive
 from pliant.analysis.motion.simulate import simulate
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.statics.equilibrium import equilibrium
@@ -15,10 +16,8 @@ from pliant.cli.common import CommandError, Inputs, Json, Model, ModelOptions, c
 from pliant.cli.model_argument import load_model, with_inputs
 from pliant.cli.progress import SearchLine
 from pliant.cli.reporting import Report, check_report, save_report
-from pliant.gradient.optimize import Optimum
+from pliant.gradient.optimize import Evaluation, Optimum
 from pliant.gradient.optimize import optimize as run_search
-from pliant.gradient.problem import Evaluation
-from pliant.robot.derive import derive
 
 
 def optimize(

@@ -15,10 +15,11 @@ from pliant.engine.equations import Equations
 from pliant.language.base import Part
 from pliant.language.dimension import CURVATURE, LENGTH, NUMBER, RATE, SPEED, TIME, Dimension
 from pliant.language.evaluate import UNKNOWN, evaluate
+from pliant.language.faults import ExpressionError
+from pliant.language.parameter import wrong_dimension
 from pliant.language.scalar import Quantity
-from pliant.language.syntax import ExpressionError, parse
+from pliant.language.syntax import parse
 from pliant.language.traversal import Hint, field_hints
-from pliant.language.value_checks import wrong_dimension
 
 
 def with_options(schema: type[Part], **defaults: Any) -> Callable[[Any], Any]:

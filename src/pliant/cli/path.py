@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pliant.analysis.derivation.derive import derive
 from pliant.analysis.numerics.result import keep
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.path import Continuation
@@ -18,7 +19,6 @@ from pliant.cli.reporting import Report, check_report, save_report
 from pliant.engine.outputs import output_parts
 from pliant.io.results import load_path
 from pliant.language.message_text import suggestion
-from pliant.robot.derive import derive
 from pliant.show.plot import save
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from pliant.analysis.derivation.derive import derive
 from pliant.analysis.numerics.status import Status
 from pliant.cli.command_output import answering, check_json_file, check_picture, drawing, write_json
 from pliant.cli.common import CommandError, Inputs, Json, Model, ModelOptions, console, print_json, say
@@ -29,11 +30,9 @@ from pliant.identify.fit import fit as run_fit
 from pliant.identify.measurement import Measurement
 from pliant.identify.recording import LEAST_REST, check_not_driven, plateaus, thousandths
 from pliant.language.recording import Recording, read_recording
-from pliant.robot.derive import derive
 from pliant.robot.robot import RobotSpec
 from pliant.show import plot as draw
-from pliant.show.fit_page import FitContent
-from pliant.show.report import ComparisonContent
+from pliant.show.report import ComparisonContent, FitContent
 
 Against = Annotated[
     str | None,

@@ -12,7 +12,7 @@ import typer
 from pliant.analysis.numerics.netcdf_files import partial_path
 from pliant.analysis.numerics.status import Status
 from pliant.cli.common import FAULT, CommandError, say
-from pliant.language.display import shown
+from pliant.language.provided import called
 
 if TYPE_CHECKING:
     from pliant.engine.equations import Equations
@@ -51,7 +51,7 @@ def save_report(file: str | None, eqs: Equations, findings: Sequence[Any]) -> in
         return 0
     whole, file = file, report_file(file, findings)
     try:
-        missing = shown("Equations.report", eqs, file, findings)
+        missing = called("Equations.report", eqs, file, findings)
     except OSError as reason:
         say(f"pliant: cannot write {file}: {reason.strerror}")
         return FAULT

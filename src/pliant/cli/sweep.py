@@ -12,6 +12,7 @@ import typer
 from pydantic import ValidationError
 
 from pliant.analysis.base import analysis as analysis_class
+from pliant.analysis.derivation.derive import derive
 from pliant.analysis.motion.simulate import simulate
 from pliant.analysis.numerics.result import INTERRUPTED
 from pliant.analysis.statics.equilibrium import equilibrium
@@ -32,11 +33,10 @@ from pliant.cli.model_argument import load_model, read_inputs, read_settings
 from pliant.cli.number_tables import NumberColumn, fitting_table, hidden_words
 from pliant.cli.reporting import check_report, save_report
 from pliant.engine.equations import Equations
-from pliant.language.deadline import time_is_up
+from pliant.language.base import read_errors
+from pliant.language.limits import time_is_up
 from pliant.language.message_text import suggestion
 from pliant.language.public_names import analyses
-from pliant.language.schema_errors import read_errors
-from pliant.robot.derive import derive
 from pliant.robot.reader import load_text
 from pliant.show import plot as draw
 from pliant.show.report import SweepContent

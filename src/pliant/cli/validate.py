@@ -15,10 +15,19 @@ from rich.text import Text
 
 from pliant.cli.common import INTERNAL, CommandError, Json, console, print_json, say
 from pliant.cli.reporting import Report, check_report
-from pliant.validation.case import Case, Theme
-from pliant.validation.catalogue import UnknownCase, catalogue, chosen, theme_word
+from pliant.language.arguments import ArgumentError
+from pliant.validation.case import (
+    Case,
+    NotRun,
+    Outcome,
+    Theme,
+    ValidationResults,
+    catalogue,
+    chosen,
+    run_cases,
+    theme_word,
+)
 from pliant.validation.page import numbers, summary, write_page
-from pliant.validation.running import NotRun, Outcome, ValidationResults, run_cases
 
 
 def _matching(incomplete: str) -> list[str]:
@@ -48,8 +57,8 @@ def validate(
     check_report(report)
     try:
         wanted = list(chosen(cases or []).values())
-    except UnknownCase as reason:
-        raise CommandError(str(reason), reason.hint) from None
+    except ArgumentError as reason:
+        raise CommandError(reason.message, reason.hint) from None
     if list_cases:
         _list(wanted, json=json)
         return 0

@@ -12,7 +12,8 @@ import typer
 
 from pliant.cli.common import CommandError, Inputs, Json, ModelOptions, print_json, say
 from pliant.cli.model_argument import open_subject, with_inputs
-from pliant.show.live_page import LivePage, NotLocal, check_host, free_port, start_server, tunnel_advice
+from pliant.language.arguments import ArgumentError
+from pliant.show.live_page import LivePage, check_host, free_port, start_server, tunnel_advice
 
 DEFAULT_PORT = 8080
 
@@ -37,7 +38,7 @@ def view(
         check_host(host)
         chosen = free_port(port)
         import viser  # noqa: F401
-    except NotLocal as reason:
+    except ArgumentError as reason:
         raise CommandError(str(reason), tunnel_advice(port or DEFAULT_PORT)) from None
     except OSError as reason:
         raise CommandError(

@@ -1,41 +1,30 @@
 """Control: designs are functions, controllers are plain objects.
 
-A controller that is available in model files has its schema in the same module. A new one is one more file and one more name in
-`Control`.
+The fields of those that model files may describe are in `robot/controllers.py`; `described.py` designs controllers from them.
 """
 
-from typing import Annotated, TypeAlias
-
 from pliant.control.closed_loop import ClosedLoop, closed_loop
-from pliant.control.constraint import ConstraintControl, ConstraintControlSpec
-from pliant.control.contact_observer import ContactObserver, StiffnessEstimate
+from pliant.control.constraint import ConstraintControl
 from pliant.control.contact_task import ContactForce, PlanePosition
 from pliant.control.decentralized import Group, decentralized_lqr
-from pliant.control.discrete import DiscreteStateSpace, TooSlow, discretize
-from pliant.control.extended_kalman import ExtendedKalman
+from pliant.control.discrete import DiscreteStateSpace, discretize
+from pliant.control.extended_kalman import ContactObserver, ExtendedKalman, StiffnessEstimate
 from pliant.control.feedback import StateFeedback
 from pliant.control.fmu import Fmu
-from pliant.control.limits import Allocation, Limits, OutOfReach, allocate
+from pliant.control.limits import Allocation, DesignError, Limits, OutOfReach, allocate
 from pliant.control.lqr import Regulator, lqr
-from pliant.control.lqr_control import LqrControlSpec
-from pliant.control.modes import Mode, NotReached, system_modes
+from pliant.control.modes import Mode, system_modes
 from pliant.control.observer import Observer, kalman, luenberger
 from pliant.control.orientation_task import FrameDirection, FrameOrientation, frame_pose
-from pliant.control.pid import Pid, PidControl, PidControlSpec, UnderActuated
+from pliant.control.pid import Pid, PidControl
 from pliant.control.predictive import Predictive, StepTimes
-from pliant.control.quasistatic_control import StaticControl, StaticControlSpec
+from pliant.control.quasistatic_control import StaticControl
 from pliant.control.quasistatic_planning import plan_slow
 from pliant.control.reduction import Reduction, Spillover, reduce
 from pliant.control.static_model import rest_with
 from pliant.control.task import Coordinates, FramePosition, Reference, Several
 from pliant.control.tracking import Tracking
 from pliant.control.trajectory import Goal, Sphere, Trajectory, plan
-from pliant.language.base import ByType
-
-Control: TypeAlias = Annotated[
-    LqrControlSpec | PidControlSpec | ConstraintControlSpec | StaticControlSpec, ByType("controller")
-]
-"""A controller in a model file."""
 
 __all__ = [
     "Allocation",
@@ -44,6 +33,7 @@ __all__ = [
     "ContactForce",
     "ContactObserver",
     "Coordinates",
+    "DesignError",
     "DiscreteStateSpace",
     "ExtendedKalman",
     "Fmu",
@@ -54,7 +44,6 @@ __all__ = [
     "Group",
     "Limits",
     "Mode",
-    "NotReached",
     "Observer",
     "OutOfReach",
     "Pid",
@@ -71,10 +60,8 @@ __all__ = [
     "StaticControl",
     "StepTimes",
     "StiffnessEstimate",
-    "TooSlow",
     "Tracking",
     "Trajectory",
-    "UnderActuated",
     "allocate",
     "closed_loop",
     "decentralized_lqr",

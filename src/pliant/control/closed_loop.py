@@ -16,13 +16,20 @@ from pliant.control.modes import Mode, system_modes
 if TYPE_CHECKING:
     from pliant.control.feedback import StateFeedback
 
-SPLIT = 1e-6
-"""Growth below this is zero: a double pole at 1 is split by the square root of round-off."""
-MARGIN = 1e-9
-"""Poles closer to 1 than this neither grow nor decay, within round-off."""
 
-NEAR = 0.2
-"""A pole of the loop belongs to the same motion as an open-loop pole that is closer than this."""
+@dataclass(frozen=True)
+class PoleTolerances:
+    """When poles count as growing, and as those of the same motion."""
+
+    split: float = 1e-6
+    """Growth below this is zero: a double pole at 1 is split by the square root of round-off."""
+    margin: float = 1e-9
+    """Poles closer to 1 than this neither grow nor decay, within round-off."""
+    near: float = 0.2
+    """A pole of the loop belongs to the same motion as an open-loop pole that is closer than this."""
+
+
+TOLERANCES = PoleTolerances()
 
 
 @dataclass(frozen=True, repr=False)
@@ -61,7 +68,7 @@ class ClosedLoop:
     @property
     def stable(self) -> bool:
         """Whether every deviation decays."""
-        return self.largest < 1 - MARGIN
+        return self.largest < 1 - TOLERANCES.margin
 
     @property
     def motion(self) -> str:
@@ -79,7 +86,7 @@ class ClosedLoop:
         """Warning with a hint for an unstable loop; empty otherwise."""
         if self.stable:
             return ""
-        grows = self.largest > 1 + SPLIT
+        grows = self.largest > 1 + TOLERANCES.split
         what = f"grows (by {np.log(self.largest) / self.sample_time:.3g} 1/s)" if grows else "does not decay"
         if grows:
             advice = "include that mode in the design" if self.neglected else "lower the gains"
@@ -153,7 +160,7 @@ def mode_of_motion(whole: StateSpace, pole: complex, vector: np.ndarray, sample_
     ]
     mode = modes[int(np.argmax(share))]
     free = np.exp(mode.eigenvalue * sample_time)
-    return mode if min(abs(free - pole), abs(free - pole.conjugate())) < NEAR else None
+    return mode if min(abs(free - pole), abs(free - pole.conjugate())) < TOLERANCES.near else None
 
 
 def _is_neglected(mode: Mode, neglected: tuple[Mode, ...]) -> bool:

@@ -6,26 +6,20 @@ solved for the inputs in place of constraint forces. With plain coordinates as t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any
 
 import numpy as np
-from pydantic import StrictBool
 
 from pliant.analysis.linearize import StateSpace
 from pliant.analysis.motion.events import Now
-from pliant.analysis.motion.plant import Plant
 from pliant.analysis.numerics.saddle import saddle_matrix
-from pliant.control.base import TaskController
 from pliant.control.discrete import held_commands
-from pliant.control.limits import SHORT, Limits, Shortfalls, actuator_limits, closest_inputs, named
-from pliant.control.pid import Pid, UnderActuated
+from pliant.control.limits import SHORT, DesignError, Limits, Shortfalls, actuator_limits, closest_inputs, named
+from pliant.control.pid import Pid
 from pliant.control.task import Reference, Task, check_task, refuse_at_rest_only
 from pliant.engine.equations import Equations, Values, with_independent_rows
 from pliant.engine.state import State
-from pliant.language.base import Problem, positive
-from pliant.language.scalar import AngularSpeed, Scalar, Time
 
 GROWING = 1e-3
 """Errors that grow by less than this fraction per sample are attributed to feedback without damping."""
@@ -110,7 +104,7 @@ class ConstraintControl:
         effect, _ = self._effect(now)
         reached = int(np.linalg.matrix_rank(effect, tol=1e-9 * np.linalg.norm(effect))) if effect.size else 0
         if reached < len(effect) and not self.least_squares:
-            raise UnderActuated(
+            raise DesignError(
                 f"the task has {len(effect)} components and {len(self._inputs)} inputs act on it, but in this pose they move it "
                 f"in {reached} independent directions only. Add inputs, drop components, or set least_squares"
             )
@@ -178,47 +172,3 @@ class ConstraintControl:
                 f"samples (missed up to {100 * self._worst:.0f} %)"
             )
         return notes
-
-
-class ConstraintControlSpec(TaskController):
-    """Prescribes the acceleration of a frame or of coordinates, that of the path plus feedback of the error, and solves
-    the equations of motion for the inputs. With coordinates it is the computed-torque method."""
-
-    type: Literal["constraint"] = "constraint"
-    settling: Time
-    """Time constant of errors [s]; they decay without oscillation."""
-    integral: StrictBool = False
-    """Whether steady-state errors are removed by integration."""
-    damping: AngularSpeed = 0
-    """Damping of motions that the path does not prescribe, by redundant inputs [1/s]."""
-
-    example: ClassVar[str] = """\
-pliant: 1
-parameters:
-  torque: {value: 0 N*m, input: true}
-bodies:
-  arm: {mass: 1 kg, center_of_mass: [0.5 m, 0, 0], shape: {type: slender_rod, length: 1 m, axis: x}}
-joints:
-  hinge: {type: revolute, child: arm, axis: y, angle: {input: =torque}}
-control:
-  wave:
-    type: constraint
-    coordinates: hinge
-    path: =0.5*sin(2*pi*t/2 s)
-    settling: 50 ms
-    sample_time: 2 ms
-"""
-
-    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """As for all path-following controllers; the settling time must be positive."""
-        yield from super().problems(value)
-        yield from positive(self, value, "settling")
-
-    def build(self, plant: Plant, name: str) -> ConstraintControl:
-        """The controller."""
-        number = plant.number
-        return ConstraintControl(
-            plant.equations, self.task(plant), self.followed(plant), Pid.critical(number(self.settling), integral=self.integral),
-            sample_time=number(self.sample_time), inputs=self.inputs, limits=self.input_limits(plant), damping=number(self.damping),
-            least_squares=self.least_squares, parameters=plant.parameters, delay=number(self.delay), name=name,
-        )  # fmt: skip

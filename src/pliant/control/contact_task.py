@@ -14,7 +14,7 @@ from pliant.engine.core import check_names
 from pliant.engine.equations import Equations, Values
 from pliant.engine.model.contact_shapes import ContactLaw, ContactShape
 from pliant.language.arguments import ArgumentError
-from pliant.parts.contact.law import LawNumbers
+from pliant.parts.contact import LawNumbers
 from pliant.parts.output.base import CONTACT_SUMS, ContactQuery
 
 LEAST_SLOPE = 0.5

@@ -22,17 +22,25 @@ from pliant.control.reduction import Reduction
 from pliant.engine.core import UnknownName
 from pliant.language.arguments import mapping, name_tuple, of_type, positive, real
 
-ITERATIONS = 500
-GOOD_ENOUGH = 1e-7
-"""The search ends when a step reduces the cost by less than this fraction."""
-TINY = 1e-20
-"""Variances below this fraction of the largest are zero."""
-PATIENCE = 5
-"""Number of successive steps that may do so."""
-SHORTEST = 1e-8
-"""Step lengths relative to the Newton step."""
-DECAY = 1e-6
-"""Margin of the poles to the unit circle [-], or to the imaginary axis [relative to the largest]."""
+
+@dataclass(frozen=True)
+class GainSearch:
+    """Numbers of the search for decentralized gains."""
+
+    iterations: int = 500
+    good_enough: float = 1e-7
+    """The search ends when a step reduces the cost by less than this fraction."""
+    tiny: float = 1e-20
+    """Variances below this fraction of the largest are zero."""
+    patience: int = 5
+    """Number of successive steps that may do so."""
+    shortest: float = 1e-8
+    """Step lengths relative to the Newton step."""
+    decay: float = 1e-6
+    """Margin of the poles to the unit circle [-], or to the imaginary axis [relative to the largest]."""
+
+
+SEARCH = GainSearch()
 
 
 @dataclass(frozen=True)
@@ -206,8 +214,8 @@ class _Problem:
         values = scipy.linalg.eigvals(self.A - self.B @ K @ self.S)
         if self.discrete:
             worst = float(np.log(max(np.abs(values).max(), 1e-300)))
-            return max(0.0, worst + DECAY) if worst > -DECAY else 0.0
-        room = DECAY * max(float(np.abs(values).max()), 1e-300)
+            return max(0.0, worst + SEARCH.decay) if worst > -SEARCH.decay else 0.0
+        room = SEARCH.decay * max(float(np.abs(values).max()), 1e-300)
         worst = float(values.real.max())
         return worst + room if worst > -room else 0.0
 
@@ -221,7 +229,7 @@ class _Problem:
         """Mean cost, cost matrix, and covariance of the states; None if the loop does not decay."""
         closed = self._loop(K, ease)
         values = scipy.linalg.eigvals(closed)
-        if np.abs(values).max() >= 1 - 0.5 * DECAY if self.discrete else values.real.max() >= 0:
+        if np.abs(values).max() >= 1 - 0.5 * SEARCH.decay if self.discrete else values.real.max() >= 0:
             return None
         F = K @ self.S
         W = self.Q + F.T @ self.R @ F - self.N @ F - F.T @ self.N.T
@@ -249,7 +257,9 @@ class _Problem:
     def _masked(self, H: np.ndarray, Y: np.ndarray, Z: np.ndarray) -> np.ndarray:
         """K with zeros outside of the mask, and H K Y = Z within it."""
         at = np.argwhere(self.mask)
-        size = np.sqrt(np.maximum(np.diag(Y), TINY * np.diag(Y).max() + 1e-300))  # measurements scaled to unit size
+        size = np.sqrt(
+            np.maximum(np.diag(Y), SEARCH.tiny * np.diag(Y).max() + 1e-300)
+        )  # measurements scaled to unit size
         scaled = Y / np.outer(size, size)
         matrix = H[np.ix_(at[:, 0], at[:, 0])] * scaled[np.ix_(at[:, 1], at[:, 1])]
         found = scipy.linalg.lstsq(matrix, (Z / size)[at[:, 0], at[:, 1]], cond=1e-12)[0]
@@ -270,7 +280,7 @@ class _Problem:
         assert here is not None, "the help makes it decay"
         gradient, curvature = self._slope(K, here[1], here[2], ease)
         inverse, fresh, still = _inverse(curvature), True, 0
-        for _ in range(ITERATIONS):
+        for _ in range(SEARCH.iterations):
             way = -inverse @ gradient
             found, step = self._along(K, way, float(gradient @ way), here[0], X, ease)
             if found is None:
@@ -282,9 +292,9 @@ class _Problem:
             gain[self.mask] += step * way
             after, _ = self._slope(gain, found[1], found[2], ease)
             inverse, fresh = _updated(inverse, step * way, after - gradient), False
-            still = still + 1 if here[0] - found[0] < GOOD_ENOUGH * here[0] else 0
+            still = still + 1 if here[0] - found[0] < SEARCH.good_enough * here[0] else 0
             K, gradient, here = gain, after, found
-            if still > PATIENCE or (ease and self._ease(K) == 0):
+            if still > SEARCH.patience or (ease and self._ease(K) == 0):
                 break
         return K, here[1]
 
@@ -294,7 +304,7 @@ class _Problem:
         """The cost after the largest of successively halved steps with sufficient decrease, and that step; None if there is
         none."""
         step = 1.0
-        while slope < 0 and step > SHORTEST:
+        while slope < 0 and step > SEARCH.shortest:
             other = K.copy()
             other[self.mask] += step * way
             found = self._cost(other, X, ease)
@@ -311,7 +321,7 @@ def _sum(A: np.ndarray, W: np.ndarray) -> np.ndarray:
 
 def _inverse(matrix: np.ndarray) -> np.ndarray:
     """Pseudo-inverse of a nearly symmetric, positive semidefinite matrix."""
-    size = np.sqrt(np.maximum(np.diag(matrix), TINY * np.diag(matrix).max() + 1e-300))
+    size = np.sqrt(np.maximum(np.diag(matrix), SEARCH.tiny * np.diag(matrix).max() + 1e-300))
     values, vectors = scipy.linalg.eigh(0.5 * (matrix + matrix.T) / np.outer(size, size))
     told = values > 1e-8 * values[-1]  # along the others measurements are redundant or zero
     return np.asarray((vectors[:, told] / values[told]) @ vectors[:, told].T / np.outer(size, size))

@@ -11,16 +11,13 @@ import scipy
 
 from pliant.analysis.linearize import StateSpace
 from pliant.analysis.numerics.blas_threads import on_one_blas_thread
+from pliant.control.limits import DesignError
 from pliant.control.modes import system_modes
 from pliant.language.arguments import ArgumentError, number, positive
 from pliant.language.message_text import with_article
 
 ANSWERED = 1e3
 """Largest growth of deviations before the controller can respond."""
-
-
-class TooSlow(ValueError):
-    """A sample time that is too long for the design."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -149,14 +146,14 @@ def _check_sample_time(linear: StateSpace, sample_time: float, delay: float) -> 
     falling = max(modes, key=lambda mode: mode.eigenvalue.real, default=None)
     late = sample_time + delay
     if falling is not None and falling.eigenvalue.real * late > np.log(ANSWERED):
-        raise TooSlow(
+        raise DesignError(
             f"a sample time of {sample_time:g} s with a delay of {delay:g} s is too long for {falling}: deviations become "
             f"{np.exp(min(700.0, falling.eigenvalue.real * late)):.2g} times as large before the controller responds. Their sum"
             f" must be below {np.log(ANSWERED) / falling.eigenvalue.real:.3g} s, and well below to be robust to model errors"
         )
     fastest = max(modes, key=lambda mode: mode.eigenvalue.imag, default=None)
     if fastest is not None and fastest.eigenvalue.imag * sample_time >= np.pi:
-        raise TooSlow(
+        raise DesignError(
             f"a sample time of {sample_time:g} s is too long for {fastest}: less than "
             f"{np.pi / fastest.eigenvalue.imag:.3g} s is needed to resolve it. Sample faster, or leave"
             f" the modes above {0.5 / sample_time:.3g} Hz out of the design (`reduce`; `keep` or `below` in a model file)"

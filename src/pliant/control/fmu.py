@@ -26,15 +26,29 @@ from pliant.language.arguments import ArgumentError, file_name, mapping, number
 from pliant.language.message_text import suggestion
 
 Measured: TypeAlias = str | Callable[[Now], float]
-LARGEST, MOST_FILES, DESCRIPTION = 2_000_000_000, 20_000, 50_000_000
-"""Maximum size of an unpacked FMU [bytes], number of files, and size of its description [bytes]."""
+
+
+@dataclass(frozen=True)
+class FmuLimits:
+    """Limits on files from elsewhere."""
+
+    largest: int = 2_000_000_000
+    most_files: int = 20_000
+    description: int = 50_000_000
+    """Maximum size of an unpacked FMU [bytes], number of files, and size of its description [bytes]."""
+    bomb: int = 50_000_000
+    ratio: int = 200
+    """Size [bytes] above which the compression ratio of an FMU is limited to this value."""
+
+
+LIMITS = FmuLimits()
+
+
 DAMAGED = (
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error),
     *(NotImplementedError, RuntimeError, EOFError, ValueError),
 )
 """What reading a damaged or encrypted zip file raises."""
-BOMB, RATIO = 50_000_000, 200
-"""Size [bytes] above which the compression ratio of an FMU is limited to this value."""
 ENCODINGS = (b"utf-8", b"utf8", b"us-ascii", b"ascii", b"iso-8859-1", b"latin-1", b"windows-1252")
 """Accepted encodings of a description: UTF-8, and others in which ASCII characters are themselves."""
 NUMBERS = {"Float64", "Float32", "Real"}
@@ -204,17 +218,17 @@ def _check_contents(archive: zipfile.ZipFile, file: Path) -> None:
         parts = PurePosixPath(entry.filename.replace("\\", "/")).parts
         if entry.filename.startswith("/") or ".." in parts or (parts and ":" in parts[0]):
             raise ArgumentError(f"{file} has a file outside of its own folder: {entry.filename!r}")
-    if len(entries) > MOST_FILES or sum(entry.file_size for entry in entries) > LARGEST:
+    if len(entries) > LIMITS.most_files or sum(entry.file_size for entry in entries) > LIMITS.largest:
         raise ArgumentError(f"{file} is too large to be unpacked: {len(entries)} files")
     whole, packed = (sum(getattr(entry, key) for entry in entries) for key in ("file_size", "compress_size"))
-    if whole > BOMB and whole > RATIO * packed:
+    if whole > LIMITS.bomb and whole > LIMITS.ratio * packed:
         raise ArgumentError(
             f"{file} is too large to be unpacked: {whole / 1e6:.0f} MB, {whole // max(1, packed)} times its size"
         )
     sizes = {entry.filename: entry.file_size for entry in entries}
     if "modelDescription.xml" not in sizes:
         raise ArgumentError(f"{file} is not an FMU: it has no modelDescription.xml")
-    if sizes["modelDescription.xml"] > DESCRIPTION:
+    if sizes["modelDescription.xml"] > LIMITS.description:
         raise ArgumentError(f"the description in {file} is too large: {sizes['modelDescription.xml']} bytes")
     text = archive.read("modelDescription.xml")
     declared = re.match(rb"""[^>]*?\sencoding\s*=\s*["']([^"']*)""", text)

@@ -187,6 +187,10 @@ def closest_inputs(
     return Allocation(u, asked, binding, missed / size, lost / had if lost > 1e-9 * size else 0.0)
 
 
+class DesignError(ValueError):
+    """A controller that cannot be designed: its inputs do not move the task, or it responds too slowly."""
+
+
 class OutOfReach(ValueError):
     """A state that is unreachable within the limits of the inputs."""
 

@@ -8,21 +8,27 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
+from pliant.control.limits import DesignError
 from pliant.language.arguments import ArgumentError, matrix, name_tuple
 
-REACH = 1e-9
-"""A mode is uncontrollable if its controllability, relative to the best possible input, is below this."""
-ALIKE = 1e-7
-"""Relative difference below which eigenvalues are equal."""
-SAME_DIRECTION = 1e-5
-"""Eigenvectors with a smaller difference are equal; those of a double eigenvalue differ by the square root of round-off."""
 
-SLOW = 1e-6
-"""Eigenvalues below this are those of free motions [1/s]."""
+@dataclass(frozen=True)
+class ModeTolerances:
+    """When eigenvalues, eigenvectors and modes count as equal, free or uncontrollable."""
+
+    reach: float = 1e-9
+    """A mode is uncontrollable if its controllability, relative to the best possible input, is below this."""
+    alike: float = 1e-7
+    """Relative difference below which eigenvalues are equal."""
+    same_direction: float = 1e-5
+    """Eigenvectors with a smaller difference are equal; those of a double eigenvalue differ by the square root of round-off."""
+    slow: float = 1e-6
+    """Eigenvalues below this are those of free motions [1/s]."""
+    round_off: float = 1e-9
+    """Damping ratios below this are zero."""
 
 
-ROUND_OFF = 1e-9
-"""Damping ratios below this are zero."""
+TOLERANCES = ModeTolerances()
 
 
 @dataclass(frozen=True, repr=False)
@@ -64,13 +70,13 @@ class Mode:
 
     def __str__(self) -> str:
         where = f" (mostly {', '.join(self.states)})" if self.states else ""
-        if abs(self.eigenvalue) < SLOW:
+        if abs(self.eigenvalue) < TOLERANCES.slow:
             return f"the mode that neither grows nor decays{where}"
         if self.order == 1:
             verb = "decays" if self.eigenvalue.real < 0 else "grows"
             return f"the mode that {verb} by {abs(self.eigenvalue.real):.4g} 1/s{where}"
         ratio = self.damping_ratio
-        damping = "without damping" if abs(ratio) < ROUND_OFF else f"damping ratio {ratio:.3g}"
+        damping = "without damping" if abs(ratio) < TOLERANCES.round_off else f"damping ratio {ratio:.3g}"
         return f"the mode at {self.frequency:.4g} Hz, {damping}{where}"
 
 
@@ -102,7 +108,7 @@ def system_modes(
         share = np.abs(u) * np.abs(w)
         leading = [int(k) for k in np.argsort(-share)[:3] if share[k] > 0.2 * share.max(initial=0.0)]
         labels = tuple(dict.fromkeys(_plain(names[k]) for k in leading)) if names else ()
-        alike = np.abs(values - value) <= ALIKE * max(abs(value), 1e-6)
+        alike = np.abs(values - value) <= TOLERANCES.alike * max(abs(value), 1e-6)
         reach = _reach(left[:, alike].conj(), B) if B is not None else 1.0
         shown = _reach(right[:, alike], C.T) if C is not None else 1.0
         modes.append(Mode(value, u, w, labels, reach, shown))
@@ -121,25 +127,25 @@ def _reach(vectors: np.ndarray, columns: np.ndarray) -> float:
     used = columns[:, length > 0] / length[length > 0]
     # equal eigenvalues may have only one eigenvector (a free mass): then that one is used
     basis, size, _ = np.linalg.svd(vectors, full_matrices=False)
-    basis = basis[:, size > SAME_DIRECTION * size[0]]
+    basis = basis[:, size > TOLERANCES.same_direction * size[0]]
     if used.shape[1] < basis.shape[1]:
         return 0.0
     return float(np.linalg.svd(basis.T @ used, compute_uv=False)[-1])
 
 
-class NotReached(ValueError):
-    """Raised if a mode that does not decay by itself is not stabilizable or not detectable."""
-
-
 def check_stabilizable(A: np.ndarray, B: np.ndarray, names: tuple[str, ...], *, sample_time: float | None) -> None:
     """Check that the inputs can stabilize every mode that does not decay by itself."""
-    lost = [m for m in system_modes(A, B, None, names) if m.controllability < REACH and not _decays(m, sample_time)]
+    lost = [
+        m
+        for m in system_modes(A, B, None, names)
+        if m.controllability < TOLERANCES.reach and not _decays(m, sample_time)
+    ]
     if lost:
         # w' [A - value, B] = 0: uncontrollable directions (Popov, Belevitch and Hautus)
         said = _spoken(
             lost, lambda value: np.hstack([A - value * np.eye(len(A)), _unit(B)]).T.conj(), names, sample_time
         )
-        raise NotReached(
+        raise DesignError(
             f"the inputs cannot stabilize {said}. Add an input that moves it, or leave that mode out of the design "
             "(`reduce`; `keep` or `below` in a model file) if it need not be controlled"
         )
@@ -147,10 +153,12 @@ def check_stabilizable(A: np.ndarray, B: np.ndarray, names: tuple[str, ...], *, 
 
 def check_detectable(A: np.ndarray, C: np.ndarray, names: tuple[str, ...], *, sample_time: float | None) -> None:
     """Check that the outputs determine every mode that does not decay by itself."""
-    lost = [m for m in system_modes(A, None, C, names) if m.observability < REACH and not _decays(m, sample_time)]
+    lost = [
+        m for m in system_modes(A, None, C, names) if m.observability < TOLERANCES.reach and not _decays(m, sample_time)
+    ]
     if lost:
         said = _spoken(lost, lambda value: np.vstack([A - value * np.eye(len(A)), _unit(C.T).T]), names, sample_time)
-        raise NotReached(
+        raise DesignError(
             f"the outputs do not determine {said}. Measure a quantity that it moves as well, or leave that "
             "mode out of the design (`reduce`; `keep` or `below` in a model file) if it need not be controlled"
         )
@@ -161,11 +169,11 @@ def check_weighted(A: np.ndarray, Q: np.ndarray, names: tuple[str, ...], *, samp
     lost = [
         m
         for m in system_modes(A, None, Q, names)
-        if m.observability < REACH and not _decays(m, sample_time) and not _grows(m, sample_time)
+        if m.observability < TOLERANCES.reach and not _decays(m, sample_time) and not _grows(m, sample_time)
     ]
     if lost:
         said = _spoken(lost, lambda value: np.vstack([A - value * np.eye(len(A)), _unit(Q.T).T]), names, sample_time)
-        raise NotReached(
+        raise DesignError(
             f"the weights do not include {said}, which the regulator would therefore not damp. Add a weight on a quantity "
             "that it moves"
         )

@@ -21,8 +21,7 @@ from pliant.engine.equations import Equations, Values
 from pliant.engine.frames import FrameMotion
 from pliant.engine.model.placement_matrices import rotation
 from pliant.language.arguments import ArgumentError, vector
-from pliant.language.environment import to_node
-from pliant.language.evaluate import evaluate
+from pliant.language.evaluate import evaluate, to_node
 from pliant.language.message_text import describe
 from pliant.language.placement import Rotations
 from pliant.parts.geometry import so3

@@ -2,39 +2,316 @@
 
 The feedback is a force on the task, as springs and dampers between the task and its path would give. The inputs that
 best approximate it are computed by `required_inputs` at rest, which includes the static loads of the pose.
+
+Derivatives: cotangents are propagated through the feedback and the least-squares inputs.
+The inputs u minimize the distance of B u from c = T'f + r, the generalized forces required by the feedback f and by the pose: A =
+P'B, b = P'c, with W = P P' the inverse of the metric on the motions allowed by constraints. All derivatives with respect to the
+configuration are products with the tangent K of the equations at rest, which is linear in inputs, accelerations and multipliers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import scipy
-from pydantic import Field
 
 from pliant.analysis.motion.events import Now
-from pliant.analysis.motion.plant import Plant
-from pliant.control.base import Dimensioned, KnownDimensions, TaskController
-from pliant.control.limits import Limits, Shortfalls, actuator_limits, named
-from pliant.control.pid_derivatives import command_cotangents, refuse_task
-from pliant.control.required_inputs import Actuation, ForceMetric, InputsNotConverged, required_inputs
-from pliant.control.sample_derivatives import CommandCotangents, Sample, new_gains
+from pliant.analysis.numerics.configuration_group import ConfigurationGroup
+from pliant.control.limits import DesignError, Limits, Shortfalls, actuator_limits, named
+from pliant.control.required_inputs import SEARCH, Actuation, ForceMetric, InputsNotConverged, required_inputs
+from pliant.control.sample_derivatives import (
+    CommandCotangents,
+    LeastSquares,
+    Sample,
+    by_last,
+    new_gains,
+    undo_least_squares,
+)
 from pliant.control.static_model import StaticModel
-from pliant.control.task import Reference, Task, check_task, refuse_at_rest_only
+from pliant.control.task import Coordinates, FramePosition, Reference, Task, check_task, parts, refuse_at_rest_only
+from pliant.engine.binding import Binding
 from pliant.engine.equations import Equations, Values, with_independent_rows
-from pliant.language.arguments import real
-from pliant.language.base import OneOrList, Problem
-from pliant.language.dimension import NUMBER, TIME, TORQUE
-from pliant.language.scalar import Scalar, Value
+from pliant.language.arguments import ArgumentError, real
+from pliant.robot.controllers import GAINS
+
+OFFSETS, WEIGHTS = np.array([1.0, -1.0, 2.0, -2.0]), np.array([8.0, -8.0, -1.0, 1.0]) / 12.0
+"""Fourth-order differences: offsets of evaluations, in steps, and the weights of their values in derivative times step."""
+
+
+@dataclass(frozen=True)
+class PidNumbers:
+    """Steps and tolerances of derivatives and of the inputs."""
+
+    step: float = 2e-3
+    """Steps of differences: of configurations [m or rad], and of inputs relative to their values."""
+    linear: float = 1e-7
+    optimal: float = 1e-6
+    """Relative tolerances for the linearity of forces in the inputs, and for the optimality of the inputs."""
+    soft: float = 1e-9
+    """A robot whose smallest stiffness is below this fraction of its largest is free in some direction."""
+
+
+NUMBERS = PidNumbers()
+
+
+def refuse_task(task: Task, title: str) -> None:
+    """Raise ArgumentError for tasks without implemented second derivatives."""
+    for part in parts(task):
+        if not isinstance(part, FramePosition | Coordinates):
+            raise ArgumentError(
+                f"{title} has no derivatives: its task is the {part.labels[0]}", "use positions or coordinates"
+            )
+
+
+@dataclass(frozen=True)
+class SampleModel:
+    """The model of a controller at a sample: at rest in its configuration, with any inputs, accelerations and multipliers."""
+
+    control: PidControl
+    sample: Sample
+    u: np.ndarray
+
+    def bound(self, u: np.ndarray, others: dict[str, float] | None = None) -> Binding:
+        """With the inputs u of the controller, and other values of the remaining inputs."""
+        own = dict(zip(self.control.used, u.tolist(), strict=True))
+        values = self.sample.now.inputs | (others or {}) | own
+        return self.control.equations.at(inputs=values, parameters=self.control.parameters).binding
+
+    def tangent(self, u: np.ndarray, a: np.ndarray | None = None, multipliers: np.ndarray | None = None) -> Any:
+        """K, nv x nv."""
+        now, bound = self.sample.now, self.bound(u)
+        zero = np.zeros(bound.nv)
+        a = zero if a is None else a
+        multipliers = np.zeros(bound.m) if multipliers is None else multipliers
+        return bound.linearized(now.t, np.asarray(now.q), zero, a, multipliers).stiffness
+
+    def forces(self, u: np.ndarray, others: dict[str, float] | None = None) -> np.ndarray:
+        """r(q, u): the forces required by the pose, nv."""
+        now, bound = self.sample.now, self.bound(u, others)
+        zero = np.zeros(bound.nv)
+        return bound.inverse(now.t, np.asarray(now.q), zero, zero)
+
+    def by_input(self, u: np.ndarray, others: dict[str, float] | None = None) -> np.ndarray:
+        """B = -dr/du, nv x m."""
+        eqs, now = self.control.equations, self.sample.now
+        values = now.inputs | (others or {}) | dict(zip(self.control.used, u.tolist(), strict=True))
+        columns = [eqs.inputs.index(name) for name in self.control.used]
+        found = eqs.input_derivative(
+            now.q, np.zeros(len(now.v)), t=now.t, inputs=values, parameters=self.control.parameters
+        )
+        return np.asarray(-found[:, columns])
+
+    @cached_property
+    def weighing(self) -> ForceMetric:
+        """The metric in this configuration."""
+        now = self.sample.now
+        bound = self.control.equations.at(inputs=now.inputs, parameters=self.control.parameters).binding
+        return ForceMetric(bound, now.t, np.asarray(now.q), self.control.metric)
+
+    @cached_property
+    def metric(self) -> np.ndarray:
+        """G, nv x nv: the stiffness at the start, or the mass in this configuration."""
+        if self.control.metric is not None:
+            return self.control.metric
+        return np.asarray(self.bound(self.u).mass_matrix(np.asarray(self.sample.now.q)).toarray())
+
+    @cached_property
+    def P(self) -> np.ndarray:
+        """The weighting of forces: P'f."""
+        w = self.weighing
+        return np.asarray(w.Z @ scipy.linalg.solve_triangular(w.factor, np.eye(len(w.factor)), lower=True).T)
+
+
+def command_cotangents(
+    control: PidControl, sample: Sample, by_command: np.ndarray, by_memory: np.ndarray, inputs: tuple[str, ...]
+) -> CommandCotangents:
+    """See `SmoothController`."""
+    now, eqs, task = sample.now, control.equations, control.task
+    integral, last, _ = control.remembered(sample.before)
+    about = control.remembered(sample.after)[2]
+    by_integral, by_last_after, by_about = control.remembered(by_memory)
+    u = np.array([sample.command[name] for name in control.used])
+    at = SampleModel(control, sample, u)
+    motion = task.motion(eqs, now.q, now.v, None, control.parameters)
+    error = control.path.value(now.t) - motion.value
+    slip = control.path.rate(now.t) - motion.rate
+    T = task.jacobian(eqs, now.q, control.parameters)
+    f = control.gains(error, slip, integral)
+
+    asked = T.T @ f
+    if control.compensation != "measured":
+        asked = asked - at.forces(about)
+    back = _undo_inputs(at, asked, last, about, by_command + by_last_after)
+    w = back.by_forces
+    q = back.q + _by_configuration(task, control, now.q, f, w)
+    if control.compensation != "measured":
+        q -= at.tangent(about).T @ w
+        by_about = by_about + back.by_input.T @ w
+    by_about = by_about + back.by_preferred
+
+    by_f = T @ w
+    p, d, i = (
+        np.asarray(x, dtype=float)
+        for x in (control.gains.proportional, control.gains.derivative, control.gains.integral)
+    )
+    integrated = sample.after[: len(error)] != sample.before[: len(error)]
+    by_error = p * by_f + np.where(integrated, control.sample_time * by_integral, 0.0)
+    by_slip = d * by_f
+    q -= T.T @ by_error + _by_configuration(task, control, now.q, by_slip, np.asarray(now.v))
+    if control.compensation == "reference":  # they depend on the path, not on the internal state
+        by_about = np.zeros_like(by_about)
+    gains = {"proportional": by_f * error, "derivative": by_f * slip, "integral": by_f * integral}
+    return CommandCotangents(
+        q, -T.T @ by_slip, np.concatenate([by_integral + i * by_f, back.by_last, by_about]),
+        {name: _like(getattr(control.gains, name), x) for name, x in gains.items()},
+        design=back.by_metric, inputs=_by_others(at, back, inputs, about),
+    )  # fmt: skip
+
+
+def _like(gain: Any, by: np.ndarray) -> np.ndarray:
+    """One number for all components, or one for each."""
+    return np.asarray(np.sum(by)) if np.ndim(gain) == 0 else by
+
+
+@dataclass(frozen=True)
+class InputCotangents:
+    """Cotangents of least-squares inputs: of the forces, of the configuration through everything else, of the preferred inputs,
+    of the previous command, and of the metric if it is given. by_input: B; by_effect: cotangents of B."""
+
+    by_forces: np.ndarray
+    q: np.ndarray
+    by_preferred: np.ndarray
+    by_last: np.ndarray
+    by_metric: np.ndarray
+    by_input: np.ndarray
+    by_effect: np.ndarray
+
+
+def _undo_inputs(
+    at: SampleModel, asked: np.ndarray, last: np.ndarray, about: np.ndarray, by: np.ndarray
+) -> InputCotangents:
+    """Propagate cotangents of the inputs. asked: forces in addition to those required by the pose."""
+    u, P, control = at.u, at.P, at.control
+    B, r = at.by_input(u), at.forces(u)
+    c = asked + r + B @ u
+    A, b = P.T @ B, P.T @ c
+    size = np.linalg.norm(A, axis=0)
+    scale = np.where(size > 0, size, 1.0)
+    bounds, within = control.bounds(), control.bounds(last)
+    clamped = (u <= within[0]) | (u >= within[1])
+    least = LeastSquares(A / scale, b, about * scale, u * scale, clamped, SEARCH.preference)
+    _check(at, least, B, r)
+    found = undo_least_squares(least, by / scale)
+    # columns were scaled to the same size
+    by_scale = (
+        -by * u / scale + found.preferred * about + found.bounds * u - np.sum(found.effect * A, axis=0) / scale**2
+    )
+    by_A = found.effect / scale + A * np.where(size > 0, by_scale / scale, 0.0)
+    w, w_c = P @ by_A, P @ found.wanted
+    q, by_metric = _through_metric(at, np.column_stack([B, c]), np.column_stack([A, b]), np.column_stack([w, w_c]))
+    here = at.tangent(u)
+    q += here.T @ w_c
+    for j, name in enumerate(control.used):  # also through c, in which r + B u is r without inputs
+        step = _input_step(control, name, u[j])
+        q -= (at.tangent(u + step * np.eye(len(u))[j]) - here).T @ (w[:, j] + u[j] * w_c) / step
+    by_limits = by_last(*bounds, within, u, found.bounds * scale)
+    return InputCotangents(w_c, q, found.preferred * scale, by_limits, by_metric, B, w)
+
+
+def _input_step(control: PidControl, name: str, value: float) -> float:
+    """An input in which K is locally linear, away from zero, where lines go slack [its unit]."""
+    eqs = control.equations
+    declared = eqs.input_vector()[eqs.inputs.index(name)]
+    size = max(abs(value), abs(declared)) or 1.0
+    return size if value >= 0 else -size
+
+
+def _check(at: SampleModel, least: LeastSquares, B: np.ndarray, r: np.ndarray) -> None:
+    """Reject inputs that do not act linearly, and commands that are not optimal."""
+    control, u, title = at.control, at.u, named(at.control)
+    more = np.array([_input_step(control, name, x) for name, x in zip(control.used, u, strict=True)])
+    linear = np.linalg.norm(at.forces(u + more) - (r - B @ more))
+    free = ~least.clamped
+    gap = least.wanted - least.effect @ least.inputs
+    left = least.effect[:, free].T @ gap
+    size = np.linalg.norm(least.wanted) + np.linalg.norm(least.effect @ least.inputs) + 1e-300
+    if linear > NUMBERS.linear * (np.linalg.norm(r) + np.linalg.norm(B @ more)):
+        why = "its inputs do not act linearly"
+    elif np.linalg.norm(left) > NUMBERS.optimal * size:
+        why = f"at t = {at.sample.now.t:g} s no inputs were found and the previous command was kept"
+    else:
+        return
+    raise ArgumentError(f"{title} has no derivatives: {why}", "use finite differences")
+
+
+def _through_metric(at: SampleModel, X: np.ndarray, Y: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Cotangents of the configuration, and of the metric if it is given, through the weighting Y = P'X of forces.
+
+    With s = W x and its multipliers l, G s - J'l = x, the cotangent w = P Y_bar of each x contributes
+    -w.dG s / 2 + w.dJ'l to the derivative.
+    """
+    S, J = at.P @ Y, at.weighing.J
+    given = at.control.metric is not None
+    by_metric = -0.5 * (w @ S.T) if given else np.zeros(0)
+    q = np.zeros(len(w))
+    if given and not len(J):
+        return q, by_metric.ravel()
+    multipliers = np.linalg.lstsq(J.T, at.metric @ S - X, rcond=None)[0] if len(J) else np.zeros((0, X.shape[1]))
+    here = at.tangent(at.u)
+    for k in range(X.shape[1]):
+        a = np.zeros(len(w)) if given else 0.5 * S[:, k]
+        q -= (at.tangent(at.u, a, multipliers[:, k]) - here).T @ w[:, k]
+    return q, by_metric.ravel()
+
+
+def _by_configuration(task: Task, control: PidControl, q: np.ndarray, f: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """Derivative of f.(T z) with respect to the configuration: that of T'f along z, and the commutator of rotations."""
+    length = float(np.max(np.abs(z), initial=0.0))
+    if length == 0 or not np.any(f) or all(isinstance(part, Coordinates) for part in parts(task)):
+        return np.zeros(len(z))
+    group = ConfigurationGroup(control.equations.model.system)
+
+    def pulled(share: float) -> np.ndarray:
+        there = control.equations.binding.increment(q, share * NUMBERS.step / length * z)
+        return np.asarray(task.jacobian(control.equations, there, control.parameters).T @ f)
+
+    out = np.tensordot(WEIGHTS, [pulled(share) for share in OFFSETS], axes=1) * length / NUMBERS.step
+    rows = group.rotation_v
+    if len(rows):
+        out[rows] += np.cross(z[rows], pulled(0.0)[rows])
+    return np.asarray(out)
+
+
+def _by_others(at: SampleModel, back: InputCotangents, names: tuple[str, ...], about: np.ndarray) -> dict[str, float]:
+    """Cotangents of external inputs, on which forces and the effect of the controller's inputs may depend."""
+    control, u, w = at.control, at.u, back.by_forces
+    given = control.equations.input_vector(at.sample.now.inputs)
+
+    def paired(others: dict[str, float]) -> float:
+        B = at.by_input(u, others)
+        forces = at.forces(u, others) + B @ u
+        if control.compensation != "measured":
+            forces = forces - at.forces(about, others)
+        return float(w @ forces + np.sum(back.by_effect * B))
+
+    def derivative(function: Callable[[float], float], value: float) -> float:
+        step = NUMBERS.step * (abs(value) or 1.0)
+        return float(WEIGHTS @ [function(value + k * step) for k in OFFSETS]) / step
+
+    found = {}
+    for name in names:
+        if name not in control.used:
+            value = float(given[control.equations.inputs.index(name)])
+            found[name] = derivative(lambda x, name=name: paired({name: x}), value)  # type: ignore[misc]
+    return found
+
 
 Gain: TypeAlias = float | Sequence[float] | np.ndarray
 Compensation: TypeAlias = Literal["none", "measured", "reference"]
-
-GAINS = ("proportional", "derivative", "integral")
-SOFT = 1e-9
-"""A robot whose smallest stiffness is below this fraction of its largest is free in some direction."""
 
 
 @dataclass(frozen=True)
@@ -70,10 +347,6 @@ class Pid:
         """The feedback for an error, its rate and its integral (k)."""
         p, d, i = (np.asarray(x, dtype=float) for x in (self.proportional, self.derivative, self.integral))
         return np.asarray(p * error + d * rate + i * integral)
-
-
-class UnderActuated(ValueError):
-    """The inputs cannot move the task in all its directions."""
 
 
 @dataclass
@@ -151,7 +424,7 @@ class PidControl:
         K = 0.5 * (K + K.T)
         Z = ForceMetric(bound, now.t, now.q).Z
         values = scipy.linalg.eigvalsh(Z.T @ K @ Z)
-        if not len(values) or values[0] <= SOFT * values[-1]:
+        if not len(values) or values[0] <= NUMBERS.soft * values[-1]:
             return None
         # directions that constraints forbid here may be allowed later
         allowed = Z @ Z.T
@@ -170,7 +443,7 @@ class PidControl:
         effect = effect[:, size > 0] / size[size > 0]
         reached = int(np.linalg.matrix_rank(effect, tol=1e-9)) if effect.size else 0
         if reached < len(T) and not self.least_squares:
-            raise UnderActuated(
+            raise DesignError(
                 f"{named(self)}: the task has {len(T)} components and {len(self._inputs)} inputs act on it, but in this pose they "
                 f"move it in {reached} independent directions only. Add inputs, drop components, or set least_squares"
             )
@@ -281,78 +554,3 @@ class PidControl:
                 "goes slack); the previous command was kept"
             )
         return notes
-
-
-GainValues: TypeAlias = Annotated[tuple[Value, ...], Field(min_length=1), OneOrList()]
-
-
-class PidControlSpec(TaskController):
-    """Pulls coordinates or a frame to a path by a force proportional to the error, its integral and its rate, and adds the
-    inputs that balance gravity, springs and elastic rods. Integration stops while inputs are saturated (anti-windup).
-    It depends less on the model than `constraint`, which also compensates inertia and is faster if the model is accurate."""
-
-    type: Literal["pid"] = "pid"
-    proportional: GainValues
-    """Force per error, one for all or one for each component or coordinate [N/m, N m/rad]."""
-    derivative: GainValues = (0,)
-    """Force per rate of the error [N s/m, N m s/rad]."""
-    integral: GainValues = (0,)
-    """Force per integral of the error over time [N/(m s), N m/(rad s)]."""
-    compensation: Literal["none", "measured", "reference"] = "measured"
-    """Inputs in addition to the feedback: those that balance the current pose (`measured`), those of the model's
-    equilibrium on the path (`reference`), or the initial ones (`none`)."""
-
-    gain_fields: ClassVar[tuple[str, ...]] = GAINS
-    example: ClassVar[str] = """\
-pliant: 1
-parameters:
-  torque: {value: 0 N*m, input: true, minimum: -20 N*m, maximum: 20 N*m}
-bodies:
-  arm: {mass: 1 kg, center_of_mass: [0.5 m, 0, 0], shape: {type: slender_rod, length: 1 m, axis: x}}
-joints:
-  hinge: {type: revolute, child: arm, axis: y, angle: {input: =torque}}
-control:
-  raise:
-    type: pid
-    coordinates: hinge
-    path: -60 deg
-    proportional: 30 N*m/rad
-    derivative: 6 N*m*s/rad
-    integral: 20 N*m/s
-    compensation: measured
-    sample_time: 2 ms
-"""
-
-    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """As for all path-following controllers; one gain for all components or one for each, none negative."""
-        yield from super().problems(value)
-        for field in GAINS:
-            gains = getattr(self, field)
-            if len(gains) not in (1, self.size):
-                message = f"`{field}` has {len(gains)} values for {self.size} components"
-                yield (field,), message, "give one for all, or one for each"
-            for index, gain in enumerate(gains):
-                if value(gain) < 0:
-                    yield (field, index), f"`{field}` must not be negative: errors would grow", "change its sign"
-
-    def dimensioned(self, known: KnownDimensions) -> Iterator[Dimensioned]:
-        """As for all path-following controllers; gains convert errors to forces."""
-        yield from super().dimensioned(known)
-        parts = self.followers(known)
-        for field, time in (("proportional", NUMBER), ("derivative", TIME), ("integral", NUMBER / TIME)):
-            gains = getattr(self, field)
-            for index, gain in enumerate(gains):
-                units = set(parts) if len(gains) == 1 else set(parts[index : index + 1])
-                unit = units.pop() if len(units) == 1 else None
-                yield (field, index), gain, None if unit is None else TORQUE / unit / unit * time
-
-    def build(self, plant: Plant, name: str) -> PidControl:
-        """The controller."""
-        number = plant.number
-        gains = [[number(x) for x in given] for given in (self.proportional, self.derivative, self.integral)]
-        return PidControl(
-            plant.equations, self.task(plant), self.followed(plant), Pid(*(x * self.size if len(x) == 1 else x for x in gains)),
-            compensation=self.compensation, sample_time=number(self.sample_time), inputs=self.inputs,
-            limits=self.input_limits(plant), least_squares=self.least_squares,
-            parameters=plant.parameters, delay=number(self.delay), name=name,
-        )  # fmt: skip

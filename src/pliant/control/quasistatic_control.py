@@ -8,24 +8,16 @@ equilibrium.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
 
 import numpy as np
 
 from pliant.analysis.motion.events import Now
-from pliant.analysis.motion.plant import Plant
-from pliant.control.base import TaskController, expressed_path
-from pliant.control.contact_task import ContactForce, PlanePosition
 from pliant.control.limits import Limits, Shortfalls, closest_inputs, named
 from pliant.control.static_model import StaticModel
-from pliant.control.task import Coordinates, Reference, Several, Task, typical_size
+from pliant.control.task import Reference, Task, typical_size
 from pliant.engine.equations import Equations, Values
 from pliant.language.arguments import flag, number
-from pliant.language.base import Problem
-from pliant.language.names import ContactName
-from pliant.language.scalar import AngularSpeed, ForceSignal, Number, Scalar, Time
 
 
 @dataclass
@@ -109,89 +101,3 @@ class StaticControl:
                 f"{self._shortfalls.samples} samples (by up to {self._far:.3g} m or rad{at})"
             )
         return notes
-
-
-class StaticControlSpec(TaskController):
-    """Moves a frame or coordinates slowly along a path: the inputs at which the model is in equilibrium there, so that gravity and
-    elasticity are compensated, plus feedback of the error through the derivative of the equilibrium by the inputs. With
-    `contact` it presses on a surface with a `force` and moves along it."""
-
-    type: Literal["statics"] = "statics"
-    proportional: Number = 0
-    """Fraction of the error that is corrected immediately [-]."""
-    integral: AngularSpeed = 2
-    """Rate at which errors are removed by integration [1/s]."""
-    derivative: Time = 0
-    """Gain on the rate of the error [s]."""
-    contact: ContactName | None = None
-    """Contact whose surface is pressed. The path of a frame is then in the axes of the plane (two values), along its surface."""
-    force: ForceSignal | None = None
-    """Force that presses on the contact's surface, along its normal; may vary in time [N]."""
-
-    example: ClassVar[str] = """\
-pliant: 1
-parameters:
-  pull: {value: 0 N, input: true}
-sections:
-  wire: {shape: circle, radius: 5 mm}
-materials:
-  rubber: {density: 1100 kg/m^3, youngs_modulus: 1 MPa, poissons_ratio: 0.48}
-rods:
-  arm: {length: 30 cm, section: wire, material: rubber, damping: [0, 0, 0, 1e-5, 1e-5, 1e-5], model: {kind: pcs, elements: 3}}
-tendons:
-  flexor: {type: tension, through: [{rod: arm, offset: [8 mm, 0]}], tension: =pull}
-control:
-  bend:
-    type: statics
-    frame: arm.tip
-    components: x
-    path: 3 cm
-    sample_time: 50 ms
-    limits: [{input: pull, lower: 0 N, upper: 5 N}]
-"""
-
-    @property
-    def placed(self) -> int:
-        """Two on a surface; otherwise as for all path-following controllers."""
-        return 2 if self.contact is not None and self.path and not self.coordinates else super().placed
-
-    @property
-    def size(self) -> int:
-        """Number of controlled components."""
-        return super().size + (self.force is not None)
-
-    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """As for all path-following controllers; a force needs a contact."""
-        yield from super().problems(value)
-        if (self.force is None) != (self.contact is None):
-            given, other = ("force", "contact") if self.contact is None else ("contact", "force")
-            yield (given,), f"`{given}` needs `{other}`", "a force presses on the surface of a contact; give both"
-        if self.contact is not None and self.components != "xyz":
-            message = "on the surface of a contact the path has its two values, not components of the world"
-            yield ("components",), message, "leave out `components`"
-
-    def task(self, plant: Plant) -> Task:
-        """The controlled task: position, orientation, and contact force."""
-        if self.contact is None:
-            return super().task(plant)
-        on: list[Task] = []
-        if self.path and self.frame is not None:
-            on.append(PlanePosition(self.frame, self.contact))
-        elif self.coordinates:
-            on.append(Coordinates(self.coordinates))
-        return Several((*on, *self._turned(plant), ContactForce(self.contact)))
-
-    def followed(self, plant: Plant) -> Reference:
-        """The path, zeros for constant components, and the force."""
-        force = () if self.force is None else (self.force,)
-        return expressed_path((*self.path, *[0.0] * self.turned, *force), plant)
-
-    def build(self, plant: Plant, name: str) -> StaticControl:
-        """The controller."""
-        number = plant.number
-        return StaticControl(
-            plant.equations, self.task(plant), self.followed(plant), sample_time=number(self.sample_time),
-            proportional=number(self.proportional), integral=number(self.integral), derivative=number(self.derivative),
-            inputs=self.inputs, limits=self.input_limits(plant), least_squares=self.least_squares,
-            parameters=plant.parameters, delay=number(self.delay), name=name,
-        )  # fmt: skip

@@ -8,6 +8,7 @@ equilibria and their derivatives; it costs little more for a fine model than for
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,13 +23,22 @@ from pliant.control.trajectory import Goal, Sphere, Trajectory, check_plan
 from pliant.engine.core import check_names
 from pliant.engine.equations import Equations, Values
 
-DEGREE = 3
-# Distances are scaled by this length [m]; it affects only the tolerance of the search.
-LENGTH = 0.1
-# Number of steps towards the goal for an initial guess.
-APPROACH = 12
-# Weight of the inputs themselves relative to that of their changes along the path.
-SIZE = 0.1
+
+@dataclass(frozen=True)
+class PlanNumbers:
+    """Numbers of the optimization of slow motions."""
+
+    degree: int = 3
+    """Degree of the splines."""
+    length: float = 0.1
+    """Distances are scaled by this length [m]; it affects only the tolerance of the search."""
+    approach: int = 12
+    """Number of steps towards the goal for an initial guess."""
+    size: float = 0.1
+    """Weight of the inputs themselves relative to that of their changes along the path."""
+
+
+NUMBERS = PlanNumbers()
 
 
 @on_one_blas_thread
@@ -106,8 +116,10 @@ class _Search:
         self.eqs, self.names, self.obstacles, self.parameters = eqs, names, obstacles, parameters
         self.knots, self.stations = size
         self.lower, self.upper = limits.bounds(names)
-        inner = np.linspace(0, 1, self.knots + 2 - DEGREE) if self.knots >= DEGREE else np.array([0.0, 1.0])
-        degree = min(DEGREE, self.knots)
+        inner = (
+            np.linspace(0, 1, self.knots + 2 - NUMBERS.degree) if self.knots >= NUMBERS.degree else np.array([0.0, 1.0])
+        )
+        degree = min(NUMBERS.degree, self.knots)
         self.breaks, self.degree = np.concatenate([np.zeros(degree), inner, np.ones(degree)]), degree
         self.basis = self._basis(np.linspace(0, 1, self.stations + 1)[1:])
         self.known: tuple[bytes, Any] = (b"", None)
@@ -129,16 +141,16 @@ class _Search:
         if guess is not None:
             check_names("input of the guess", self.names, guess.input_names)
             columns = [guess.input_names.index(name) for name in self.names]
-            path = np.array([guess.at(t)[2][columns] for t in np.linspace(0, guess.time[-1], APPROACH + 1)])
+            path = np.array([guess.at(t)[2][columns] for t in np.linspace(0, guess.time[-1], NUMBERS.approach + 1)])
         else:
             here = self._task_value()
-            path = np.zeros((APPROACH + 1, len(self.names)))
-            for k, share in enumerate(np.linspace(0, 1, APPROACH + 1)):
+            path = np.zeros((NUMBERS.approach + 1, len(self.names)))
+            for k, share in enumerate(np.linspace(0, 1, NUMBERS.approach + 1)):
                 model.move(here + share * (self.target - here))
                 path[k] = model.u
         ranges = self.upper - self.lower
         self.scale = np.where(np.isfinite(ranges) & (ranges > 0), ranges, np.abs(path).max(axis=0) + 1e-300)
-        weights = self._basis(np.linspace(0, 1, APPROACH + 1))
+        weights = self._basis(np.linspace(0, 1, NUMBERS.approach + 1))
         fitted = np.linalg.lstsq(weights[:, 1:], path - weights[:, :1] * self.u0, rcond=None)[0]
         self.guess = np.clip(fitted, self.lower, self.upper)
         self.poses = [self.first] * self.stations
@@ -153,7 +165,7 @@ class _Search:
         # changes between stations, and with a small weight the inputs themselves
         rows = np.vstack([self._basis(np.zeros(1)), self.basis])
         changes = np.sqrt(self.stations) * np.diff(rows, axis=0)
-        weigh = np.vstack([changes, np.sqrt(SIZE / self.stations) * rows])
+        weigh = np.vstack([changes, np.sqrt(NUMBERS.size / self.stations) * rows])
         first = np.outer(weigh[:, 0], self.u0 / self.scale)
 
         def cost(w: np.ndarray) -> tuple[float, np.ndarray]:
@@ -189,9 +201,12 @@ class _Search:
                 gap, slope = self._gaps(sphere, by_input)
                 gaps.append(gap)
                 slopes.append(np.einsum("fm,k->fkm", slope * self.scale, self.basis[k, 1:]).reshape(len(gap), -1))
-        last = (self._task_value() - self.target) / LENGTH
-        by_last = np.einsum("fm,k->fkm", gain * self.scale, self.basis[-1, 1:]).reshape(len(last), -1) / LENGTH
-        self.known = w.tobytes(), (last, by_last, np.concatenate(gaps) / LENGTH, np.vstack(slopes) / LENGTH)
+        last = (self._task_value() - self.target) / NUMBERS.length
+        by_last = np.einsum("fm,k->fkm", gain * self.scale, self.basis[-1, 1:]).reshape(len(last), -1) / NUMBERS.length
+        self.known = (
+            w.tobytes(),
+            (last, by_last, np.concatenate(gaps) / NUMBERS.length, np.vstack(slopes) / NUMBERS.length),
+        )
         return self.known[1]
 
     def _gaps(self, sphere: Sphere, by_input: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

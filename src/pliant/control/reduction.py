@@ -10,15 +10,23 @@ import scipy
 from pliant.analysis.linearize import StateSpace
 from pliant.analysis.numerics.blas_threads import on_one_blas_thread
 from pliant.control.discrete import need_linear
-from pliant.control.modes import SLOW, Mode, system_modes
+from pliant.control.modes import TOLERANCES, Mode, system_modes
 from pliant.language.arguments import ArgumentError, positive, whole
 
-SAME = 1e-6
-"""Relative difference below which eigenvalues belong to one mode, split by round-off."""
-DISTINCT = 1e4
-"""Condition of the eigenvectors of the kept modes, each of unit length, up to which they are used as a basis."""
-REFINEMENTS = 2
-"""Corrections of the subspaces, each of which squares their error."""
+
+@dataclass(frozen=True)
+class ReductionTolerances:
+    """When eigenvalues belong to one mode and eigenvectors are a basis."""
+
+    same: float = 1e-6
+    """Relative difference below which eigenvalues belong to one mode, split by round-off."""
+    distinct: float = 1e4
+    """Condition of the eigenvectors of the kept modes, each of unit length, up to which they are used as a basis."""
+    refinements: int = 2
+    """Corrections of the subspaces, each of which squares their error."""
+
+
+REDUCTION = ReductionTolerances()
 
 
 @dataclass(frozen=True, repr=False)
@@ -105,8 +113,8 @@ def reduce(linear: StateSpace, *, keep: int | None = None, below: float | None =
     neglected: list[Mode] = []
     for i, mode in enumerate(modes):
         slow = i < keep if keep is not None else mode.frequency < (below or 0.0)
-        grows = mode.eigenvalue.real > 1e-9 * abs(mode.eigenvalue) or abs(mode.eigenvalue) < SLOW
-        same = any(abs(mode.eigenvalue - other.eigenvalue) <= SAME * abs(other.eigenvalue) for other in kept)
+        grows = mode.eigenvalue.real > 1e-9 * abs(mode.eigenvalue) or abs(mode.eigenvalue) < TOLERANCES.slow
+        same = any(abs(mode.eigenvalue - other.eigenvalue) <= REDUCTION.same * abs(other.eigenvalue) for other in kept)
         (kept if slow or grows or same else neglected).append(mode)
     if not kept:
         raise ValueError(f"no mode is below {below:g} Hz; the slowest is {modes[0]}")
@@ -128,7 +136,9 @@ def _modal(onto: np.ndarray, back: np.ndarray, A: np.ndarray) -> tuple[np.ndarra
     states. Both depend smoothly on A: signs and phases of eigenvectors are fixed by their largest entries."""
     modes, columns = system_modes(onto @ A @ back), list[np.ndarray]()
     values = [mode.eigenvalue for mode in modes]
-    separate = all(abs(x - y) > max(SLOW, SAME * abs(x)) for i, x in enumerate(values) for y in values[:i])
+    separate = all(
+        abs(x - y) > max(TOLERANCES.slow, REDUCTION.same * abs(x)) for i, x in enumerate(values) for y in values[:i]
+    )
     scale = np.linalg.norm(back, axis=1)
     scale = np.where(scale > 0, scale, 1.0)
     for mode in modes:
@@ -138,7 +148,11 @@ def _modal(onto: np.ndarray, back: np.ndarray, A: np.ndarray) -> tuple[np.ndarra
         columns += [np.real(full)] if mode.order == 1 else [np.real(full), -np.imag(full)]
     basis = np.array(columns).T
     scaled = basis / scale[:, None]
-    if not separate or basis.shape != back.shape or np.linalg.cond(scaled / np.linalg.norm(scaled, axis=0)) > DISTINCT:
+    if (
+        not separate
+        or basis.shape != back.shape
+        or np.linalg.cond(scaled / np.linalg.norm(scaled, axis=0)) > REDUCTION.distinct
+    ):
         units = np.linalg.qr(back / scale[:, None])[0]
         chosen = np.sort(scipy.linalg.qr(units.T, pivoting=True, mode="r")[1][: back.shape[1]])
         basis = scale[:, None] * np.linalg.solve(units[chosen].T, units.T).T / scale[chosen]
@@ -168,7 +182,7 @@ def _subspaces(A: np.ndarray, kept: list[Mode], neglected: list[Mode]) -> tuple[
     X = scipy.linalg.solve_sylvester(T[:r, :r], -T[r:, r:], -T[:r, r:])
     back, rest = Z[:, :r], Z[:, :r] @ X + Z[:, r:]
     onto, rest_onto = Z[:, :r].T - X @ Z[:, r:].T, Z[:, r:].T
-    for _ in range(REFINEMENTS):
+    for _ in range(REDUCTION.refinements):
         slow, fast = onto @ balanced @ back, rest_onto @ balanced @ rest
         by_rest = scipy.linalg.solve_sylvester(fast, -slow, -rest_onto @ balanced @ back)
         by_kept = scipy.linalg.solve_sylvester(slow, -fast, -onto @ balanced @ rest)

@@ -17,16 +17,27 @@ from pliant.engine.equations import Equations, Values
 from pliant.engine.state import read_state
 from pliant.language.arguments import ArgumentError, array, mapping, name_tuple, need_equations, number, of_type, vector
 
-MAX_ITERATIONS = 40
-# After this many iterations inputs stay close to their values, and steps that do not shrink are shortened, down to this fraction.
-PATIENCE, SHORTEST = 6, 0.1
-# Inputs have converged when a step changes their effect by less than this fraction of the acting forces.
-SETTLED = 1e-11
-# A residual is round-off if it is below this fraction of the acting forces, or
-# below the effect of a change of the pose by the second number [m or rad].
-BALANCED, SAME_POSE = 1e-9, 1e-12
-# Weight of small inputs relative to that of the required forces: it matters only if solutions are not unique.
-PREFERENCE = 1e-12
+
+@dataclass(frozen=True)
+class InputSearch:
+    """Numbers of the Gauss-Newton search for inputs; tolerances are relative to the forces."""
+
+    max_iterations: int = 40
+    patience: int = 6
+    shortest: float = 0.1
+    """After `patience` iterations inputs stay close to their values, and steps that do not shrink are shortened, down to this
+    fraction."""
+    settled: float = 1e-11
+    """Inputs have converged when a step changes their effect by less than this fraction of the acting forces."""
+    balanced: float = 1e-9
+    same_pose: float = 1e-12
+    """A residual is round-off if it is below this fraction of the acting forces, or below the effect of a change of the pose by
+    `same_pose` [m or rad]."""
+    preference: float = 1e-12
+    """Weight of small inputs relative to that of the required forces: it matters only if solutions are not unique."""
+
+
+SEARCH = InputSearch()
 
 
 @dataclass(frozen=True)
@@ -120,7 +131,7 @@ class _RequiredMotion:
         in_play = sum(float(np.linalg.norm(weighed(x))) for x in (inertial, self.extra, *found))
         rows = np.zeros(eqs.model.system.rows)
         stiffness = eqs.linearization(self.q, self.v, a=self.a, multipliers=rows, t=self.t).stiffness.toarray()
-        return BALANCED * in_play + SAME_POSE * float(np.linalg.norm(weighed(stiffness)))
+        return SEARCH.balanced * in_play + SEARCH.same_pose * float(np.linalg.norm(weighed(stiffness)))
 
     def by_input(self, u: np.ndarray) -> np.ndarray:
         """Generalized forces per input (nv x m) at inputs u."""
@@ -153,28 +164,28 @@ def _settle(
     """Gauss-Newton steps on the inputs; one is enough if they act linearly. Raises InputsNotConverged."""
     before = np.full((len(demand.extra), len(u)), np.inf)
     share, last = 1.0, np.inf
-    for count in range(MAX_ITERATIONS):
+    for count in range(SEARCH.max_iterations):
         lacking, by_input = demand.lacking(u), demand.by_input(u)
         effect = weighed(by_input)
         size = np.linalg.norm(effect, axis=0)
         scale = np.where(size > 0, size, 1.0)
         wanted = weighed(lacking) + effect @ u
         near = None if liked is None else liked * scale
-        if count >= PATIENCE:
+        if count >= SEARCH.patience:
             near = u * scale  # lines that alternate between slack and taut: stay close to the current inputs
         found = closest_inputs(
-            effect / scale, wanted, lower * scale, upper * scale, preferred=near, regularization=PREFERENCE
+            effect / scale, wanted, lower * scale, upper * scale, preferred=near, regularization=SEARCH.preference
         )
         change = found.inputs / scale - u
         step = float(np.linalg.norm(effect @ change))
-        if count >= PATIENCE and step > 0.5 * last:
-            share = max(0.5 * share, SHORTEST)
+        if count >= SEARCH.patience and step > 0.5 * last:
+            share = max(0.5 * share, SEARCH.shortest)
         last = step
         u = u + share * change
         in_play = np.linalg.norm(wanted) + np.linalg.norm(effect @ u) + 1e-300
         # inputs that act linearly are found in one step, up to the round-off of large forces that cancel
-        linear = np.linalg.norm(by_input - before) <= SETTLED * np.linalg.norm(by_input)
-        if step <= SETTLED * in_play or linear:
+        linear = np.linalg.norm(by_input - before) <= SEARCH.settled * np.linalg.norm(by_input)
+        if step <= SEARCH.settled * in_play or linear:
             return _IterationEnd(u, by_input, effect / scale, scale, wanted, found)
         before = by_input
     raise InputsNotConverged(
@@ -258,7 +269,7 @@ def required_inputs(
     left = lacking - (J.T @ multipliers if len(J) else 0.0)
     asked, short = float(np.linalg.norm(settled.wanted)), float(np.linalg.norm(weighed(lacking)))
     # only if much of the request is missing can both be round-off
-    in_balance = short <= BALANCED * asked or short <= demand.round_off(u, weighed)
+    in_balance = short <= SEARCH.balanced * asked or short <= demand.round_off(u, weighed)
     room = 1e-9 * (1 + np.abs(u))
     return Actuation(
         inputs=dict(zip(names, u.tolist(), strict=True)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,28 +21,33 @@ from pliant.engine.core import check_names
 from pliant.engine.equations import Equations, Values, with_independent_rows
 from pliant.language.arguments import mapping, name_tuple, number, vector
 
-SETTLED = 1e-9
-"""An equilibrium has converged when a step changes it by less than this [m or rad]."""
-REACHED = 1e-6
-"""A target with a larger remaining error is out of reach [m or rad]."""
 
-SHORTEST_STAGE = 1 / 64
-"""Smallest fraction of a change of inputs: if it fails, there is no equilibrium nearby."""
+@dataclass(frozen=True)
+class RestSearch:
+    """Numbers of the search for equilibria and for the inputs that hold a task."""
 
-PATIENCE = 6
-"""Number of Newton steps after which a search keeps close to its current inputs."""
+    settled: float = 1e-9
+    """An equilibrium has converged when a step changes it by less than this [m or rad]."""
+    reached: float = 1e-6
+    """A target with a larger remaining error is out of reach [m or rad]."""
+    shortest_stage: float = 1 / 64
+    """Smallest fraction of a change of inputs: if it fails, there is no equilibrium nearby."""
+    patience: int = 6
+    """Number of Newton steps after which a search keeps close to its current inputs."""
+    largest: float = 1e9
+    """A search with larger coordinates has diverged [m or rad]."""
+    softest: float = 1e-6
+    """Stiffness relative to the acting forces below which a robot is treated as having none."""
+    round_off: float = 1e-12
+    """Inputs whose forces are below this fraction of the acting forces are zero."""
 
-LARGEST = 1e9
-"""A search with larger coordinates has diverged [m or rad]."""
+
+SEARCH = RestSearch()
+
 
 PIECES = 1, 5, 25
 """Number of steps to approach a target that Newton's method does not reach at once."""
 
-SOFTEST = 1e-6
-"""Stiffness relative to the acting forces below which a robot is treated as having none."""
-
-ROUND_OFF = 1e-12
-"""Inputs whose forces are below this fraction of the acting forces are zero."""
 
 HINT = "Choose another target, widen the limits, add inputs, or use the nearest (`least_squares`)"
 
@@ -145,7 +151,7 @@ class StaticModel:
             # stiffer than any instability of the robot, and stiff enough that round-off of the forces does not move it
             forces = max(float(np.linalg.norm(drive)), float(np.linalg.norm(force @ self.u)))
             stiffness = float(np.linalg.norm(K))
-            stiffness = (stiffness if stiffness > SOFTEST * forces else forces) or 1.0
+            stiffness = (stiffness if stiffness > SEARCH.softest * forces else forces) or 1.0
             spring = 4.0 * stiffness / max(float(np.linalg.norm(T)) ** 2, 1e-300)
             K, drive = K + spring * T.T @ T, drive + spring * T.T @ ahead
         m = len(J)
@@ -175,7 +181,7 @@ class StaticModel:
                 continue
             self.q, self.multipliers, self.values = before
             stage /= 2
-            if stage < SHORTEST_STAGE:
+            if stage < SEARCH.shortest_stage:
                 raise ValueError(
                     f"no equilibrium was found on the way to the inputs {dict(zip(self.inputs, u.tolist(), strict=True))}; "
                     "bound the inputs more closely"
@@ -226,18 +232,18 @@ class StaticModel:
                 # if many inputs reach the target, those closest to the initial ones
                 wish = ahead - own + gain @ u
                 # (or, if lines alternate between slack and taut, to the last ones)
-                near = self.preferred if count < PATIENCE else u
+                near = self.preferred if count < SEARCH.patience else u
                 found = closest_inputs(gain, wish, lower, upper, preferred=near, regularization=1e-12)
-                if np.linalg.norm(gain @ found.inputs - wish) <= 1e-6 * np.linalg.norm(ahead) + SETTLED:
+                if np.linalg.norm(gain @ found.inputs - wish) <= 1e-6 * np.linalg.norm(ahead) + SEARCH.settled:
                     break  # otherwise out of reach: only the inputs may move the task
             change = solved[:, :-1] @ (found.inputs - u) + solved[:, -1]
             self._step(found.inputs - u, change)
             self.binding = found.binding
-            if not np.abs(self.q).max(initial=0.0) < LARGEST:
+            if not np.abs(self.q).max(initial=0.0) < SEARCH.largest:
                 return self._diverged()
             here = self._searched()
             missed = float(np.linalg.norm(here.weights * (target - here.value)))
-            self.settled = bool(np.linalg.norm(change) < SETTLED)
+            self.settled = bool(np.linalg.norm(change) < SEARCH.settled)
             if self.settled:
                 break
         return missed
@@ -257,7 +263,7 @@ class StaticModel:
         sources = bound.force_by_source(0.0, self.q, zero).values()
         acting = max((float(np.abs(at.rate_sizes * force).max(initial=0.0)) for force in sources), default=0.0)
         for name, force in zip(self.inputs, forces, strict=True):
-            if 0 < force <= ROUND_OFF * acting:
+            if 0 < force <= SEARCH.round_off * acting:
                 self.values[name] = 0.0
 
     def enter(self, target: np.ndarray, *, nearest: bool, title: str) -> None:
@@ -278,9 +284,9 @@ class StaticModel:
                 missed = self.move(here + share * (target - here))
                 if not np.isfinite(missed):
                     break
-            if self.settled and missed <= REACHED:
+            if self.settled and missed <= SEARCH.reached:
                 break
-        return missed <= max(REACHED, 1e-6 * float(np.linalg.norm(target))), missed
+        return missed <= max(SEARCH.reached, 1e-6 * float(np.linalg.norm(target))), missed
 
     def _needed(self, begin: Any, target: np.ndarray, where: str, hint: str) -> None:
         """Reject a target, with the inputs that it would need without limits, if there are any."""

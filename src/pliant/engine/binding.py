@@ -16,9 +16,9 @@ from pliant.engine.libraries import extension_module
 from pliant.engine.linearized import LinearizedEquations, on_pattern
 from pliant.engine.model.inputs import HELD, SERIES
 from pliant.engine.model.system import System
-from pliant.engine.model.time_series import TimeSeries
 from pliant.engine.program import Program
 from pliant.engine.workspace import EvaluationError, check
+from pliant.language.time_series import TimeSeries
 
 GRAVITY = slice(0, 3)
 """Index of the acceleration of gravity in the constants."""

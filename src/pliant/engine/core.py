@@ -15,12 +15,12 @@ from pliant.engine.binding import Binding
 from pliant.engine.casadi_functions import casadi_function
 from pliant.engine.input_values import expanded_inputs, input_value
 from pliant.engine.model.model import Model
-from pliant.engine.model.time_series import TimeSeries
 from pliant.engine.program import Program
 from pliant.engine.workspace import EvaluationError
 from pliant.language.arguments import ArgumentError, article
 from pliant.language.message_text import describe, suggestion
 from pliant.language.names import with_repeated
+from pliant.language.time_series import TimeSeries
 
 KEPT = 16
 """Number of cached results for repeated values."""

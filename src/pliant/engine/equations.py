@@ -24,7 +24,6 @@ from pliant.engine.input_values import InputValue
 from pliant.engine.linearized import LinearizedEquations
 from pliant.engine.model.limits import check_values, declared_bounds, refused_cases
 from pliant.engine.model.model import SI_HINT, Model
-from pliant.engine.model.time_series import TimeSeries
 from pliant.engine.printing import equations_latex, equations_text
 from pliant.engine.state import (
     State,
@@ -37,8 +36,9 @@ from pliant.engine.state import (
     with_names,
 )
 from pliant.language.arguments import ArgumentError, mapping, name_tuple, number, vector
-from pliant.language.display import shown
 from pliant.language.message_text import describe
+from pliant.language.provided import called
+from pliant.language.time_series import TimeSeries
 
 RANK_TOLERANCE = 1e-9
 DIFFERENCE = 1e-6
@@ -123,7 +123,7 @@ class Equations:
         )
 
     def _repr_html_(self) -> str:
-        return str(shown("Equations.html", self))
+        return str(called("Equations.html", self))
 
     def __copy__(self) -> Equations:
         return self

@@ -24,7 +24,7 @@ from typing import Any
 import casadi as ca
 
 from pliant.engine.kernel import VALUE_TANGENT, Kernels, coordinate_carrier, dense_function
-from pliant.parts.formula.inertia import Inertia
+from pliant.parts.formula.base import Inertia
 from pliant.parts.geometry import se3, so3
 from pliant.parts.geometry.se3 import Pose
 from pliant.parts.motion.base import Motion, Vector

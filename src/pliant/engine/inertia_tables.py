@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pliant.engine.model.system import InertiaInstance, System
 from pliant.engine.table_rows import add_row
-from pliant.parts.formula.inertia import Inertia
+from pliant.parts.formula.base import Inertia
 
 if TYPE_CHECKING:
     from pliant.engine.pattern import BlockPositions

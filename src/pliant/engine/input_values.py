@@ -14,14 +14,14 @@ from pliant.engine.model.model import SI_HINT, Model
 from pliant.engine.model.sampling import sampled, sampled_at_once
 from pliant.engine.model.signals import switch_states, switch_times
 from pliant.engine.model.switching import located
-from pliant.engine.model.time_series import TimeSeries, interpolated
 from pliant.language.arguments import ArgumentError, choice, is_number, mapping, number
-from pliant.language.environment import TIME, parameter_dimensions
 from pliant.language.evaluate import UNKNOWN, evaluate
+from pliant.language.faults import ExpressionError
 from pliant.language.message_text import describe
 from pliant.language.names import instances_of
-from pliant.language.syntax import ExpressionError, Node, parse, symbols
-from pliant.language.value_checks import wrong_dimension
+from pliant.language.parameter import TIME, parameter_dimensions, wrong_dimension
+from pliant.language.syntax import Node, parse, symbols
+from pliant.language.time_series import TimeSeries, interpolated
 
 if TYPE_CHECKING:
     from pliant.engine.equations import Equations

@@ -25,8 +25,7 @@ from pliant.engine.symbolic import (
     stack_poses,
 )
 from pliant.language.message_text import suggestion
-from pliant.language.named_values import outputs_named, stacked
-from pliant.language.names import with_repeated
+from pliant.language.names import outputs_named, stacked, with_repeated
 from pliant.parts.geometry import se3
 from pliant.parts.output.base import CONTACT_SUMS, ContactQuery, FrameSymbols
 

@@ -41,7 +41,7 @@ from pliant.engine.route_tables import fill_route_tables
 from pliant.engine.table_rows import add_row, add_rows
 from pliant.engine.tree_form import is_solved_by_tree
 from pliant.language.arrays import others
-from pliant.parts.formula.inertia import Inertia
+from pliant.parts.formula.base import Inertia
 from pliant.parts.formula.relative import ENDS, RelativeForce
 
 PURPOSES = {"motion": ("kinematics", "tangent"), "shared": ("value", "tangent", "mass")}

@@ -16,9 +16,9 @@ import numpy as np
 
 from pliant.engine.equations import Equations
 from pliant.engine.model.inputs import EXPRESSION, HELD
-from pliant.engine.model.time_series import TimeSeries
 from pliant.engine.symbolic import SymbolicSystem, symbolic_system
 from pliant.language.arguments import ArgumentError
+from pliant.language.time_series import TimeSeries
 from pliant.parts.geometry import so3
 from pliant.parts.motion.base import Quaternion
 

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.foreign.document import Document, angle, axis, number, placement, quaternion_rotation, vector
-from pliant.foreign.markup import Element
+from pliant.foreign.document import Document, Element, angle, axis, number, placement, quaternion_rotation, vector
 from pliant.foreign.mjcf_cables import add_cables
 from pliant.foreign.mjcf_compiled import CompiledMjcf, MjcfText, compile_model, prepare
 from pliant.foreign.surfaces import add_surfaces

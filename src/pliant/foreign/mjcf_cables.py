@@ -14,11 +14,20 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from pliant.foreign.document import Document, number, placement, plain_name, quaternion_rotation, read_number, vector
-from pliant.foreign.markup import Element
+from pliant.foreign.document import (
+    Document,
+    Element,
+    number,
+    placement,
+    plain_name,
+    quaternion_rotation,
+    read_number,
+    vector,
+)
 from pliant.language.limits import limits
 from pliant.language.message_text import describe
-from pliant.parts.rod.curve import PIECES, frames_along
+from pliant.language.source import FileProblem
+from pliant.parts.rod.shape import PIECES, frames_along
 
 if TYPE_CHECKING:
     from pliant.foreign.mjcf import Reader
@@ -97,26 +106,22 @@ def read_cable(element: Element, classes: Classes, class_name: str, document: Do
     """A cable; None, with a note, for a <composite> that cannot be imported."""
     try:
         return _read(element, classes, class_name, document)
-    except _CableNotImported as reason:
+    except FileProblem as reason:
         document.note(f"a <composite> is not imported: {reason}", "write it under `rods`", line=element.line)
         return None
 
 
-class _CableNotImported(ValueError):
-    """A cable is not imported; the message is the reason."""
-
-
 def _read(element: Element, classes: Classes, class_name: str, document: Document) -> Cable:
     if element.get("type") != "cable":
-        raise _CableNotImported(f"only those of type cable are read, not {element.get('type')!r}")
+        raise FileProblem(f"only those of type cable are read, not {element.get('type')!r}")
     plugin = next((x for x in element.all("plugin") if x.get("plugin") == ELASTICITY), None)
     config = {entry.get("key"): entry.get("value") for entry in plugin.all("config")} if plugin else {}
     moduli = tuple(read_number(config.get(key, "")) or 0.0 for key in ("bend", "twist"))
     if min(moduli) <= 0:
-        raise _CableNotImported(f"it has no elasticity (bend and twist of the plugin {ELASTICITY})")
+        raise FileProblem(f"it has no elasticity (bend and twist of the plugin {ELASTICITY})")
     points = _points(element)
     if len(points) < 2 or (np.linalg.norm(np.diff(points, axis=0), axis=1) == 0).any():
-        raise _CableNotImported("two of its vertices coincide, or it has only one")
+        raise FileProblem("two of its vertices coincide, or it has only one")
     joint = {**classes.get(class_name, {}).get("joint", {}), **_attributes(element, "joint", classes)}
     for key in sorted(set(joint) - set(KEPT)):
         document.note(f"`{key}` of the joints of a cable is not imported", line=element.line)
@@ -128,14 +133,14 @@ def _read(element: Element, classes: Classes, class_name: str, document: Documen
         config.get("flat", "false") == "true", element.line, element.get("prefix"),
     )  # fmt: skip
     if "width" in section and not found.is_straight:
-        raise _CableNotImported("its section is not round, and it is curved")
+        raise FileProblem("its section is not round, and it is curved")
     each = found.length / (len(points) - 1)
     density = read_number(geom["density"]) if "density" in geom else DENSITY
     if "mass" in geom:
         density = (read_number(geom["mass"]) or 0.0) / (area * each + rounding)
     found.density = (density or 0.0) * (1 + rounding / (area * each))
     if found.density <= 0:
-        raise _CableNotImported("it has no mass")
+        raise FileProblem("it has no mass")
     return found
 
 
@@ -150,7 +155,7 @@ def _attributes(element: Element, tag: str, classes: Classes) -> dict[str, str]:
 def _numbers(element: Element, key: str, otherwise: str) -> list[float]:
     found = [read_number(word) for word in (element.get(key) or otherwise).split()]
     if None in found:
-        raise _CableNotImported(f"`{key}` is not a list of numbers")
+        raise FileProblem(f"`{key}` is not a list of numbers")
     return [float(x) for x in found if x is not None]
 
 
@@ -159,15 +164,15 @@ def _points(element: Element) -> np.ndarray:
     if element.get("vertex"):
         listed = _numbers(element, "vertex", "")
         if len(listed) % 3:
-            raise _CableNotImported("`vertex` does not have three numbers for each vertex")
+            raise FileProblem("`vertex` does not have three numbers for each vertex")
         return np.array(listed).reshape(-1, 3)
     count = int(_numbers(element, "count", "1")[0])
     size = [*_numbers(element, "size", "1"), 0.0, 0.0][:3]
     curve = [*element.get("curve").split(), "0", "0", "0"][:3]
     if count > limits().parts:
-        raise _CableNotImported(f"it has too many links ({count})")
+        raise FileProblem(f"it has too many links ({count})")
     if count < 2 or any(word not in FUNCTIONS for word in curve):
-        raise _CableNotImported(f"its curve is not made of {', '.join(FUNCTIONS)}, or has no length")
+        raise FileProblem(f"its curve is not made of {', '.join(FUNCTIONS)}, or has no length")
     s = np.linspace(0.0, 1.0, count)
     values = {
         "s": size[0] * s,
@@ -188,7 +193,7 @@ def _section(geom: dict[str, str]) -> tuple[dict[str, Any], float, float]:
     if kind == "box" and len(sizes) == 3 and min(sizes[1:]) > 0:
         width, height = (number(2 * x) for x in sizes[1:])
         return {"shape": "rectangle", "width": width, "height": height}, 4 * sizes[1] * sizes[2], 0.0
-    raise _CableNotImported("its geoms are not capsules, cylinders or boxes with a size")
+    raise FileProblem("its geoms are not capsules, cylinders or boxes with a size")
 
 
 def add_cable(document: Document, cable: Cable, frame: str, place: np.ndarray, turned: np.ndarray) -> str:

@@ -22,8 +22,7 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from pliant.foreign import mjcf_child
-from pliant.foreign.document import Document, find_file, read_number
-from pliant.foreign.markup import Element, read_markup
+from pliant.foreign.document import Document, Element, find_file, read_markup, read_number
 from pliant.foreign.mjcf_cables import ELASTICITY, Cable, CableLoop, default_classes, read_cable, read_loop
 from pliant.language.faults import Fault, SpecError
 from pliant.language.limits import limits, most

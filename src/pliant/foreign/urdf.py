@@ -15,16 +15,17 @@ import numpy as np
 from pliant.foreign.document import (
     ROUNDING,
     Document,
+    Element,
     angle,
     axis,
     euler_zyx,
     inertia,
     number,
     placement,
+    read_markup,
     read_number,
     vector,
 )
-from pliant.foreign.markup import Element, read_markup
 from pliant.foreign.surfaces import mesh_surface
 from pliant.language.message_text import describe, suggestion
 from pliant.language.source import ImportedFile, Source

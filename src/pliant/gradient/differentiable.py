@@ -22,16 +22,21 @@ from pliant.control.sample_derivatives import SmoothController
 from pliant.engine.core import check_names
 from pliant.engine.equations import Equations
 from pliant.engine.model.inputs import HELD
-from pliant.engine.model.time_series import TERMS, interpolated
 from pliant.engine.outputs import output_function, output_names
 from pliant.engine.state import rate_name
 from pliant.gradient.equilibrium import EquilibriumCotangents
 from pliant.gradient.linearization import TOLERANCES, Linearization
 from pliant.gradient.motion import MotionCotangents, RecordedMotion, recorded_motion, refuse, smooth_controllers
-from pliant.gradient.outputs import output_cotangents, refuse_others
-from pliant.gradient.parameter_derivatives import SHARE, ParameterTangents, refuse_moving_switches
+from pliant.gradient.parameter_derivatives import (
+    SHARE,
+    ParameterTangents,
+    output_cotangents,
+    refuse_moving_switches,
+    refuse_others,
+)
 from pliant.language.arguments import ArgumentError, choice, mapping, name_tuple, need_equations
 from pliant.language.message_text import describe, suggestion
+from pliant.language.time_series import TERMS, interpolated
 
 Arrays: TypeAlias = dict[str, np.ndarray]
 Pullback: TypeAlias = Callable[[Mapping[str, Any]], Arrays]

@@ -30,13 +30,21 @@ from pliant.engine.binding import Binding
 from pliant.engine.differences import OFFSETS, WEIGHTS, difference
 from pliant.engine.equations import Equations
 from pliant.engine.model.inputs import HELD
-from pliant.engine.model.time_series import TimeSeries
 from pliant.engine.outputs import output_function, output_names, output_size
 from pliant.engine.time_loop import BackwardPass, TimeLoop
 from pliant.gradient.equilibrium import EquilibriumCotangents
-from pliant.gradient.outputs import STATE, output_cotangents, refuse_others
-from pliant.gradient.parameter_derivatives import derivative, parameter_changes, step_of, value_of, varied
+from pliant.gradient.parameter_derivatives import (
+    STATE,
+    derivative,
+    output_cotangents,
+    parameter_changes,
+    refuse_others,
+    step_of,
+    value_of,
+    varied,
+)
 from pliant.language.arguments import ArgumentError
+from pliant.language.time_series import TimeSeries
 
 MEGABYTES = 200.0
 """Memory for states of a run; states beyond this are recomputed in the backward pass."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.analysis.derivation.derive import derive
 from pliant.analysis.integrators import Method, Rosenbrock
 from pliant.analysis.motion.simulate import simulate
 from pliant.analysis.numerics.blas_threads import on_one_blas_thread
@@ -29,12 +30,11 @@ from pliant.identify.recording import (
     time_slack,
     undriven,
 )
-from pliant.language.aliases import canonical
 from pliant.language.arguments import ArgumentError, mapping, name_tuple, need_spec, numbers, pair, positive
-from pliant.language.display import shown, with_remarks
 from pliant.language.faults import SpecError
-from pliant.language.recording import Recording, RecordingError
-from pliant.robot.derive import derive
+from pliant.language.names import canonical
+from pliant.language.provided import called, with_remarks
+from pliant.language.recording import Recording
 from pliant.robot.robot import RobotSpec
 from pliant.robot.rod_switch import parse_rod_model, rods_named, with_rod_model
 
@@ -116,7 +116,7 @@ class Comparisons(list[Comparison]):
     """The rows of a comparison, shown as a table in notebooks."""
 
     def _repr_html_(self) -> str:
-        return str(shown("Comparisons.html", self))
+        return str(called("Comparisons.html", self))
 
 
 NEVER_AT_REST = (
@@ -191,12 +191,12 @@ def compare(
     check_recording(recording)
     kinds = name_tuple(kinds, "kinds") or ()
     if not isinstance(output, str) or output not in robot.outputs:
-        raise RecordingError(f"the model has no output '{output}'; it has {', '.join(robot.outputs) or 'none'}")
+        raise ArgumentError(f"the model has no output '{output}'; it has {', '.join(robot.outputs) or 'none'}")
     choices = _choices(rod, kinds)
     for kind in {kind for models in choices for kind in models.values()}:
         parse_rod_model(kind)  # misspelled ones are errors, not rows
     if recording is None and len(choices) < 2:
-        raise RecordingError("without a recording the last rod model is the reference: give at least two")
+        raise ArgumentError("without a recording the last rod model is the reference: give at least two")
     times, inside = _compared_times(recording, until, window, rest_at)
     runs: list[_Run | _Failed] = []
     remarks: list[str] = []
@@ -207,7 +207,7 @@ def compare(
                 changed = with_rod_model(changed, name, kind)
             eqs, driven = _driven(derive(changed), recording, inputs, times)
             if output not in eqs.model.spec.outputs:
-                raise RecordingError(f"the robot has no output '{output}' with this rod model")
+                raise ArgumentError(f"the robot has no output '{output}' with this rod model")
             if recording is not None and not remarks:
                 columns = compared_columns(eqs.model, recording, output, columns)
                 remarks += undriven(eqs.model, recording, [*driven, *columns])
@@ -229,7 +229,7 @@ def compare(
     if recording is None:
         last = runs[-1]
         if isinstance(last, _Failed):
-            raise RecordingError(f"the reference {last.kind}, the last rod model, cannot be computed: {last.words}")
+            raise ArgumentError(f"the reference {last.kind}, the last rod model, cannot be computed: {last.words}")
         measured, static, reference = last.path, last.static, last.kind
     else:
         measured = np.stack([recording.measured(name) for name in columns or ()], axis=1)
@@ -285,16 +285,16 @@ def _compared_times(
     begin, end = (times[0], times[-1]) if window is None else pair("window", window, example="window=(0.5, 2.0)")
     slack = time_slack(times)
     if not times[0] - slack <= begin < end <= times[-1] + slack:
-        raise RecordingError(
+        raise ArgumentError(
             f"the window from {begin:g} to {end:g} s does not lie within the {'recording' if recording else 'motion'}, "
             f"which lasts from {times[0]:g} to {times[-1]:g} s"
         )
     inside = (times >= begin - slack) & (times <= end + slack)
     if not inside.any():
-        raise RecordingError(f"there is no sample between {begin:g} and {end:g} s")
+        raise ArgumentError(f"there is no sample between {begin:g} and {end:g} s")
     for t in () if rest_at is None else numbers("rest_at", rest_at):
         if not times[0] <= t <= times[-1]:
-            raise RecordingError(f"t = {t:g} s of an equilibrium is outside {times[0]:g} to {times[-1]:g} s")
+            raise ArgumentError(f"t = {t:g} s of an equilibrium is outside {times[0]:g} to {times[-1]:g} s")
     return times, inside
 
 
@@ -345,7 +345,7 @@ def _run(kind: str, eqs: Equations, output: str, times: np.ndarray, rest_at: Seq
     if run.interrupted:
         raise KeyboardInterrupt
     if run.status != "completed":
-        raise RecordingError(f"the simulation with {kind} failed: {run.message}")
+        raise ArgumentError(f"the simulation with {kind} failed: {run.message}")
     path = run[output].values.reshape(len(run.time), -1)
     rest = np.array(static).reshape(len(rest_at), path.shape[1])
     return _Run(kind, eqs, bound.program.compile_seconds, static_s, run.timing.run_s, path, rest, tuple(notes))
@@ -366,7 +366,7 @@ def _row(
     unit = thousandths(output_unit)
     there = np.all(np.isfinite(measured), axis=1)
     if not np.any(inside & there):
-        raise RecordingError("no row within the window has numbers in all compared columns")
+        raise ArgumentError("no row within the window has numbers in all compared columns")
     distance = 1e3 * np.linalg.norm(run.path - measured, axis=1)[inside & there]
     at_rest = 1e3 * np.linalg.norm(run.static - static, axis=1)[np.all(np.isfinite(static), axis=1)]
     mean, reach = float(distance.mean()), float(1e3 * np.linalg.norm(measured[there][0]))

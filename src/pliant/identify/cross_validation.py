@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pliant.identify.search import Search, Solution
-from pliant.language.recording import RecordingError
+from pliant.language.arguments import ArgumentError
 
 # A profile extends outward by quarters of the interval of a linear problem until its rise is sufficient, at most to this distance.
 MOST_STEPS = 16
@@ -68,14 +68,14 @@ def folds_of(search: Search, folds: int, groups: Sequence[np.ndarray] | None, se
     measurements.
     """
     if groups is not None and len(groups) != len(search.targets):
-        raise RecordingError(f"give groups for each of the {len(search.targets)} measurements")
+        raise ArgumentError(f"give groups for each of the {len(search.targets)} measurements")
     rng = np.random.default_rng(seed)
     fitted = [target.samples.fitted for target in search.targets]
     if groups is not None:
         for target, labels in zip(search.targets, groups, strict=True):
             if len(labels) != len(target.samples.fitted):
                 samples = f"{len(target.samples.fitted)} samples of {target.label}"
-                raise RecordingError(f"{len(labels)} groups are given for the {samples}")
+                raise ArgumentError(f"{len(labels)} groups are given for the {samples}")
         names, index = np.unique(np.concatenate([np.asarray(labels) for labels in groups]), return_inverse=True)
         dealt = np.split((rng.permutation(len(names)) % folds)[index], np.cumsum([len(mask) for mask in fitted])[:-1])
         return [np.where(mask, fold, -1) for mask, fold in zip(fitted, dealt, strict=True)]
@@ -98,10 +98,10 @@ def cross_validate(
 ) -> HeldOut:
     """Fit without each fold, and predict it."""
     if folds < 2:
-        raise RecordingError("a cross-validation needs at least two folds")
+        raise ArgumentError("a cross-validation needs at least two folds")
     fold = folds_of(search, folds, groups, seed)
     if any(not any(np.any(f == k) for f in fold) for k in range(folds)):
-        raise RecordingError(f"there are too few samples for {folds} folds")
+        raise ArgumentError(f"there are too few samples for {folds} folds")
     predicted = [np.full_like(t.samples.measured, np.nan) for t in search.targets]
     values = []
     for k in range(folds):

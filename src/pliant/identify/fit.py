@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.analysis.derivation.derive import derive_with_rods
 from pliant.analysis.integrators import Method, Rosenbrock
 from pliant.analysis.numerics.blas_threads import on_one_blas_thread
 from pliant.analysis.numerics.status import Status
@@ -33,12 +34,11 @@ from pliant.language.arguments import (
     pair,
     positive,
 )
-from pliant.language.display import shown, with_remarks
-from pliant.language.faults import SpecError
+from pliant.language.faults import ExpressionError, SpecError
 from pliant.language.message_text import describe, unit_text
-from pliant.language.recording import Recording, RecordingError
-from pliant.language.units import UnitError, parse_unit
-from pliant.robot.derive import derive_with_rods
+from pliant.language.provided import called, with_remarks
+from pliant.language.recording import Recording
+from pliant.language.units import parse_unit
 from pliant.robot.rod_switch import with_fineness
 
 
@@ -104,7 +104,7 @@ def _written(eqs: Equations, name: str) -> WrittenUnit:
     if match:
         try:
             return WrittenUnit(match[1], parse_unit(match[1]).factor)
-        except UnitError:  # an expression
+        except ExpressionError:  # an expression
             pass
     dimension = eqs.model.environment.dimension(name)
     return WrittenUnit(unit_text(dimension), 1.0)
@@ -222,7 +222,7 @@ class Fit:
         return with_remarks(first, self.warnings)
 
     def _repr_html_(self) -> str:
-        return str(shown("Fit.html", self))
+        return str(called("Fit.html", self))
 
     def _value(self, name: str) -> str:
         unit, value, deviation = self._units[name], self.parameters[name], self.deviations[name]
@@ -245,7 +245,7 @@ class Fit:
         of the interval."""
         check_names("fitted parameter", [name], self.parameters)
         if name in self.at_bounds:
-            raise RecordingError(f"'{name}' ended on a bound: its profile has one side only; widen the bound")
+            raise ArgumentError(f"'{name}' ended on a bound: its profile has one side only; widen the bound")
         return profile(self._search, self._solution, name, None if values is None else np.asarray(values, dtype=float))
 
     @on_one_blas_thread
@@ -300,7 +300,7 @@ def fit(
     usual = {"outputs": {output: columns}, "use": use, "window": window, "rest_at": rest_at}
     given = [Measurement(one, **usual) if isinstance(one, Recording) else one for one in listed]  # type: ignore[arg-type]
     if not given:
-        raise RecordingError("there is nothing to fit to: give a recording")
+        raise ArgumentError("there is nothing to fit to: give a recording")
     given = [_with_columns(eqs, one) for one in given]
     unknowns, places = _unknowns(eqs, parameters, given, _pairs("bounds", bounds), _pairs("priors", priors))
 
@@ -313,7 +313,7 @@ def fit(
     targets = targets_of(eqs)
     size = sum(int(t.samples.fitted.sum()) * t.samples.measured.shape[1] for t in targets)
     if size + unknowns.with_prior.sum() <= len(unknowns.labels):
-        raise RecordingError(f"{size} measured values are too few to fit {len(unknowns.labels)} parameters")
+        raise ArgumentError(f"{size} measured values are too few to fit {len(unknowns.labels)} parameters")
     search = Search(unknowns, targets, progress)
     before = search.values(unknowns.start)
     found = search.solve(np.clip(unknowns.start, unknowns.low, unknowns.high))
@@ -384,7 +384,7 @@ def _unknowns(
         place = {}
         for name in parameters:
             if name in one.parameters:
-                raise RecordingError(f"'{name}' is fitted, but a measurement also gives it a value; remove one of them")
+                raise ArgumentError(f"'{name}' is fitted, but a measurement also gives it a value; remove one of them")
             label = f"{name}@{own[name]}" if name in own else name
             if label not in labels:
                 labels.append(label)
@@ -394,9 +394,9 @@ def _unknowns(
     start = np.array([eqs.parameters[name] for name in origin])
     mean, deviation = np.array([priors.get(name, (0.0, np.inf)) for name in origin]).T
     if np.any(deviation <= 0):
-        raise RecordingError("the deviation of a prior must be above zero; to fix a parameter, do not fit it")
+        raise ArgumentError("the deviation of a prior must be above zero; to fix a parameter, do not fit it")
     if np.any((start == 0) & ~np.isfinite(deviation)):
-        raise RecordingError("a parameter to fit must not start at zero: its scale is not known. Give it a prior")
+        raise ArgumentError("a parameter to fit must not start at zero: its scale is not known. Give it a prior")
     scale = np.where(np.isfinite(deviation), deviation, np.abs(start))
     limits = np.array([bounds.get(name) or _bounds(eqs, name, name in priors) for name in origin])
     low, high = limits.min(axis=1), limits.max(axis=1)

@@ -36,7 +36,7 @@ from pliant.gradient.parameter_derivatives import ParameterTangents, derivative,
 from pliant.identify.recording import drive, time_slack
 from pliant.language.arguments import ArgumentError
 from pliant.language.message_text import describe
-from pliant.language.recording import Recording, RecordingError
+from pliant.language.recording import Recording
 
 
 @dataclass(frozen=True)
@@ -259,7 +259,7 @@ class Samples:
 
 
 def samples_of(given: Measurement) -> Samples:
-    """The samples of a measurement whose columns are all named; raises RecordingError where one is missing."""
+    """The samples of a measurement whose columns are all named; raises ArgumentError where one is missing."""
     recording = given.recording
     times = recording.time if given.rest_at is None else np.asarray(given.rest_at, dtype=float)
     listed = {name: columns or () for name, columns in given.outputs.items()}
@@ -274,7 +274,7 @@ def samples_of(given: Measurement) -> Samples:
     if use is not None and not isinstance(use, list | tuple | np.ndarray):
         raise ArgumentError(f"`use` must have True or False for each sample, not be {describe(use)}")
     if use is not None and np.asarray(use, dtype=object).shape != recording.time.shape:
-        raise RecordingError(f"`use` has {len(use)} entries for {len(recording.time)}")
+        raise ArgumentError(f"`use` has {len(use)} entries for {len(recording.time)}")
     wanted = np.ones(len(recording.time), dtype=bool) if use is None else np.asarray(use, dtype=bool)
     nearest = np.clip(np.searchsorted(recording.time, times), 0, len(recording.time) - 1)
     fitted = inside & wanted[nearest]

@@ -12,10 +12,10 @@ from pliant.engine.model.model import Model
 from pliant.engine.model.recorded_inputs import check_dimension, driving_columns, recorded_inputs
 from pliant.engine.outputs import output_parts, output_units
 from pliant.language.arguments import ArgumentError, name_tuple
-from pliant.language.column_headings import dimension_of
 from pliant.language.dimension import FORCE, PRESSURE, TORQUE
 from pliant.language.message_text import describe, unit_text
-from pliant.language.recording import Recording, RecordingError
+from pliant.language.recording import Recording
+from pliant.language.table_files import dimension_of
 
 LEAST_REST = 1.0
 """Duration of constant inputs [s] after which the robot is assumed to be at rest."""
@@ -43,7 +43,7 @@ def check_not_driven(model: Model, recording: Recording, inputs: Collection[str]
     """Reject inputs that are also columns of the recording."""
     for name, column in driving_columns(model, recording).items():
         if name in inputs:
-            raise RecordingError(
+            raise ArgumentError(
                 f"the input '{name}' is given, but the column '{column}' of {recording.file} drives it: omit one of them"
             )
 
@@ -51,19 +51,19 @@ def check_not_driven(model: Model, recording: Recording, inputs: Collection[str]
 def compared_columns(model: Model, recording: Recording, output: str, columns: Sequence[str] | None) -> tuple[str, ...]:
     """The columns that an output is compared with, checked: those given, or named after it (`tip.x`), or x, y, z."""
     if not isinstance(output, str) or output not in model.spec.outputs:
-        raise RecordingError(f"the model has no output '{output}'; it has {', '.join(model.spec.outputs) or 'none'}")
+        raise ArgumentError(f"the model has no output '{output}'; it has {', '.join(model.spec.outputs) or 'none'}")
     parts = output_parts(model, output)
     columns = name_tuple(columns, "columns")
     if columns is None:
         usual = [parts, ["x", "y", "z"]] if len(parts) == 3 else [parts]
         columns = next((names for names in usual if all(name in recording.columns for name in names)), None)
     if columns is None:
-        raise RecordingError(
+        raise ArgumentError(
             f"{recording.file} has no columns {' or '.join(', '.join(names) for names in usual)} for the output '{output}'; it has "
             f"{', '.join(recording.columns)}. Name them with `columns` (--columns)"
         )
     if len(columns) != len(parts):
-        raise RecordingError(f"the output '{output}' has {len(parts)} components and {len(columns)} columns are given")
+        raise ArgumentError(f"the output '{output}' has {len(parts)} components and {len(columns)} columns are given")
     unit = output_units(model)[output]
     for name in columns:
         recording.measured(name)
@@ -72,13 +72,13 @@ def compared_columns(model: Model, recording: Recording, output: str, columns: S
 
 
 def missing_rows(recording: Recording, columns: Sequence[str]) -> list[str]:
-    """A remark on rows without a number in columns that are compared; raises RecordingError if no row is left."""
+    """A remark on rows without a number in columns that are compared; raises ArgumentError if no row is left."""
     there = np.all([np.isfinite(recording.measured(name)) for name in columns], axis=0)
     if np.all(there):
         return []
     lacking = [name for name in columns if name in recording.gaps]
     if not np.any(there):
-        raise RecordingError(f"no row of {recording.file} has numbers in all of the columns {', '.join(columns)}")
+        raise ArgumentError(f"no row of {recording.file} has numbers in all of the columns {', '.join(columns)}")
     count = int(np.sum(~there))
     return [
         f"{count} of {len(there)} rows of {recording.file} have no number in {', '.join(lacking)}; they are left out"

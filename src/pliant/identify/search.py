@@ -11,7 +11,6 @@ import scipy
 
 from pliant.identify.measurement import Prediction, Samples
 from pliant.language.arguments import ArgumentError
-from pliant.language.recording import RecordingError
 
 
 @dataclass(frozen=True)
@@ -326,7 +325,7 @@ class Search:
         for target, (path, slopes) in zip(self.targets, self._evaluated(x), strict=True):
             if path is None:
                 values = ", ".join(f"{n} = {v:.4g}" for n, v in self.unknowns.by_name(x).items())
-                raise RecordingError(
+                raise ArgumentError(
                     f"the model cannot be simulated with {values}; change these values or narrow the bounds"
                 )
             full = np.zeros((*path.shape, len(x)))
@@ -342,7 +341,7 @@ class Search:
             sides = [target.prediction.values(self.values_for(target, x + sign * step)) for sign in (1, -1)]
             self.count += 2
             if sides[0] is None or sides[1] is None:
-                raise RecordingError(
+                raise ArgumentError(
                     f"the model cannot be simulated with {self.unknowns.labels[k]} near {x[k]:.4g}; narrow its bounds"
                 )
             columns.append((sides[0] - sides[1]) / (2 * step[k]))
@@ -375,7 +374,7 @@ class Search:
                 raise
             return None, None  # values that the model rejects, such as a modulus below zero
         if path is not None and path.shape != target.samples.measured.shape:
-            raise RecordingError(
+            raise ArgumentError(
                 f"the outputs {', '.join(target.samples.blocks)} have {path.shape[1]} components and "
                 f"{target.samples.measured.shape[1]} columns of the recording are given"
             )

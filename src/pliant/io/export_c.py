@@ -32,12 +32,12 @@ from pliant.engine.lanes import HEADER, lane_bodies
 from pliant.engine.layout import BINDING_INTEGERS, BINDING_NUMBERS, COUNTS, INTEGERS, KERNELS, RuntimeStatus, header
 from pliant.engine.model.inputs import SERIES, InputPlan
 from pliant.engine.model.model import Model
-from pliant.engine.model.time_series import TimeSeries
 from pliant.engine.outputs import ENERGIES_AT, carrying_nodes, output_function, output_names, output_parts
 from pliant.engine.state import named
 from pliant.engine.tables import Tables, build_tables
 from pliant.io import c_text
 from pliant.io.c_text import ExportError, filled
+from pliant.language.time_series import TimeSeries
 
 RUNTIME = "runtime"
 DISSIPATED = 2

@@ -8,6 +8,7 @@ import warnings
 from typing import Any, TypeVar
 
 from pliant.analysis.base import analysis
+from pliant.analysis.derivation.derive import derive
 from pliant.analysis.numerics.labelled_arrays import LabelledArrays
 from pliant.analysis.numerics.netcdf_files import ResultFileError
 from pliant.analysis.numerics.result import Result, Timing
@@ -15,7 +16,6 @@ from pliant.analysis.numerics.status import Status
 from pliant.analysis.result import AnalysisResult
 from pliant.analysis.statics.path import Path as StaticPath
 from pliant.io.result_reader import read_file
-from pliant.robot.derive import derive
 from pliant.robot.reader import load_text
 
 Kind = TypeVar("Kind", Result, StaticPath, AnalysisResult)

@@ -5,9 +5,11 @@ Values may be numbers, NumPy arrays or CasADi symbols; the type of the arguments
 
 from __future__ import annotations
 
+import hashlib
 import math
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -16,17 +18,20 @@ import numpy as np
 
 from pliant.language import dimension as dim
 from pliant.language.dimension import Dimension
+from pliant.language.faults import ExpressionError
 from pliant.language.message_text import suggestion, with_article
+from pliant.language.scalar import Each, Scalar
 from pliant.language.syntax import (
     COMPARISONS,
     Binary,
     Call,
-    ExpressionError,
     Item,
     Negative,
     Node,
     Number,
     Symbol,
+    parse,
+    symbols,
     to_text,
 )
 
@@ -286,3 +291,107 @@ def _dimension_of_call(node: Call, known: Mapping[str, Dimension | OpenDimension
         return _same(node, arguments[1], arguments[2])
     _number(node.arguments[0], arguments[0])
     return dim.NUMBER
+
+
+THIS = "this."
+"""Prefix of state quantities in flat attached models, because the outer model may have a parameter of the same name."""
+
+
+@dataclass(frozen=True)
+class StateFormula:
+    """An expression of named state quantities, and of `count` numbers."""
+
+    node: Node
+    count: int
+
+    def value(self, state: Mapping[str, Any], numbers: Any) -> Any:
+        """The value at a state, given by name, with the numbers of a part."""
+        return evaluate(self.node, {**state, **{f"#{k}": numbers[k] for k in range(self.count)}})
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The state quantities that it depends on."""
+        return frozenset(name for name in symbols(self.node) if not name.startswith("#") and name not in CONSTANTS)
+
+    @property
+    def word(self) -> str:
+        """A unique key, for names of kernels."""
+        return hashlib.sha256(to_text(self.node).encode()).hexdigest()[:12]
+
+
+@dataclass(frozen=True)
+class Coefficient:
+    """A coefficient of a part: a plain value, or a formula of the state with its numbers."""
+
+    plain: Any
+    formula: StateFormula | None = None
+    numbers: tuple[Any, ...] = ()
+
+    def at(self, state: Mapping[str, Any]) -> Any:
+        """The value at a state, given by name."""
+        return self.plain if self.formula is None else self.formula.value(state, self.numbers)
+
+
+def coefficient(scalar: Scalar, state: Collection[str], values: Mapping[str, Any]) -> Coefficient:
+    """A coefficient that may use state quantities by name; parameters of the same name take precedence. values: of parameters."""
+    node = to_node(scalar)
+    used = {name for name in symbols(node) if is_state(name, state, values)}
+    if not used:
+        return Coefficient(evaluate(node, values))
+    found: list[Node] = []
+    formula = _split(node, used, found)
+    return Coefficient(0.0, StateFormula(formula, len(found)), tuple(evaluate(part, values) for part in found))
+
+
+def is_state(name: str, state: Collection[str], parameters: Collection[str]) -> bool:
+    """Whether a name in an expression is a state quantity; parameters of the same name take precedence."""
+    return name.removeprefix(THIS) in state and (name.startswith(THIS) or name not in parameters)
+
+
+def depends_on_state(scalar: Scalar, state: Collection[str], value: Callable[[Any], Any]) -> bool:
+    """Whether a value uses state quantities. value: evaluates values that do not, and raises ExpressionError otherwise."""
+    try:
+        value(scalar)
+    except ExpressionError as error:
+        return error.name.removeprefix(THIS) in state
+    return False
+
+
+def _split(node: Node, state: set[str], found: list[Node]) -> Node:
+    """The expression with `#k` for each subexpression of parameters without the state, which is added to `found`."""
+    used = symbols(node)
+    if isinstance(node, Symbol) and node.name in state:
+        return Symbol(node.name.removeprefix(THIS))
+    if not used & state:
+        if not used - CONSTANTS.keys():
+            return Number(float(evaluate(node, {})))
+        if node not in found:
+            found.append(node)
+        return Symbol(f"#{found.index(node)}")
+    if isinstance(node, Negative):
+        return Negative(_split(node.operand, state, found))
+    if isinstance(node, Binary):
+        return Binary(node.operator, _split(node.left, state, found), _split(node.right, state, found))
+    assert isinstance(node, Call), "numbers use no names"
+    return Call(node.function, tuple(_split(part, state, found) for part in node.arguments))
+
+
+def sizes(formulas: Sequence[StateFormula | None]) -> int:
+    """Total count of numbers in formulas."""
+    return sum(formula.count for formula in formulas if formula is not None)
+
+
+def words(formulas: Sequence[StateFormula | None]) -> str:
+    """A key of the formulas, for names of kernels; empty if there are none."""
+    if all(formula is None for formula in formulas):
+        return ""
+    text = " ".join("-" if formula is None else formula.word for formula in formulas)
+    return "_" + hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def to_node(scalar: Scalar) -> Node:
+    """A value as an expression tree."""
+    if isinstance(scalar, Each):
+        hint = "values per instance are resolved by flattening the model"
+        raise ExpressionError("a list of values per instance has no single value", hint)
+    return parse(scalar) if isinstance(scalar, str) else Number(float(scalar))

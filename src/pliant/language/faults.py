@@ -98,3 +98,15 @@ def path_text(path: KeyPath) -> str:
     for step in path:
         text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else str(step)
     return text
+
+
+class ExpressionError(ValueError):
+    """An invalid value or expression.
+
+    `hint` suggests a fix; `name` is the unknown name, if that is the reason.
+    """
+
+    def __init__(self, message: str, hint: str = "", *, name: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+        self.name = name

@@ -7,9 +7,11 @@ A name is a plain word. Flattening adds two forms: `link[3]` (the third instance
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias
 
+import numpy as np
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationInfo
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
@@ -175,3 +177,50 @@ PartName: TypeAlias = Annotated[
         "body, joint, rod, mesh, link, tendon or contact", _INSTANCE, "write its name, such as arm, hinge or rope[2]"
     ),
 ]
+
+
+ALIASES = {
+    "ebr": "pcs",
+    "eba": "cosserat",
+    "srl": "pseudo_rigid",
+    "rom": "polynomial",
+    "cc": "pcc",
+    "cog": "pcc_cog",
+    "fe": "finite_element",
+}
+
+
+def canonical(kind: Any) -> Any:
+    """Resolve an alias; other names are returned unchanged."""
+    return ALIASES.get(kind, kind) if isinstance(kind, str) else kind
+
+
+@dataclass(frozen=True)
+class OutputColumn:
+    """An output, or one of its components."""
+
+    output: str
+    component: int | None = None
+
+
+def outputs_named(name: str, known: Collection[str], parts: Callable[[str], Sequence[str]]) -> tuple[OutputColumn, ...]:
+    """The outputs and components that a name stands for; empty if it is unknown. parts: names of the components of an output."""
+    if name in known:
+        return (OutputColumn(name),)
+    base, _, label = name.rpartition(".")
+    if base in known and name in parts(base):
+        return (OutputColumn(base, [*parts(base)].index(name)),)
+    if instances := instances_of(name, known):
+        return tuple(map(OutputColumn, instances))
+    listed = {x: [*parts(x)] for x in instances_of(base, known)}
+    if listed and all(f"{x}.{label}" in names for x, names in listed.items()):
+        return tuple(OutputColumn(x, names.index(f"{x}.{label}")) for x, names in listed.items())
+    return ()
+
+
+def stacked(columns: Sequence[OutputColumn], values: Callable[[str], Any], axis: int) -> np.ndarray:
+    """Values of columns: those of one, or of several instances along a new axis. values: those of an output, with components
+    along that axis."""
+    found = [np.asarray(values(x.output)) for x in columns]
+    found = [a if x.component is None else a.take(x.component, axis) for x, a in zip(columns, found, strict=True)]
+    return found[0] if len(found) == 1 else np.stack(found, axis)

@@ -1,14 +1,25 @@
-"""The world and the named parameters of a model."""
+"""Parameters: their declaration, their values, and checks of dimensions and bounds."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+import math
+from collections.abc import Callable, Iterator, Mapping
+from copy import copy
+from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
 from pydantic import StrictBool
 
-from pliant.language.base import Part
-from pliant.language.repeated import Repeated
-from pliant.language.scalar import AccelerationVector, Value
+from pliant.language.base import Part, Problem
+from pliant.language.dimension import EXAMPLES, Dimension
+from pliant.language.evaluate import UNKNOWN, OpenDimension, dimension_of, evaluate, to_node
+from pliant.language.faults import ExpressionError, Fault, SpecError
+from pliant.language.message_text import with_article
+from pliant.language.scalar import LARGEST, TOO_LARGE, AccelerationVector, Repeated, Scalar, Value
+from pliant.language.syntax import Node, Number, symbols, to_text
+
+if TYPE_CHECKING:
+    from pliant.robot.robot import RobotSpec
 
 
 class World(Part):
@@ -61,3 +72,196 @@ joints:
 inputs:
   torque: =0.1 N*m * sin(2*pi*t/1 s)
 """
+
+
+TIME = "t"
+"""The name of time in signals."""
+
+
+def finite(scalar: Scalar, values: Mapping[str, Any]) -> float:
+    """The value of a field as a number [SI units], given the values of the names in it; raises ExpressionError if it is not
+    finite or too large."""
+    value = float(evaluate(to_node(scalar), values))
+    if problem := range_problem(value, str(scalar)):
+        raise ExpressionError(*problem)
+    return value
+
+
+def in_order(parameters: Mapping[str, Parameter]) -> tuple[list[str], list[str]]:
+    """Parameter names such that each comes after those it uses, and the names left over by cycles."""
+    uses = {name: symbols(to_node(given.value)) & parameters.keys() for name, given in parameters.items()}
+    waiting = {name: len(used) for name, used in uses.items()}
+    users: dict[str, list[str]] = {name: [] for name in parameters}
+    for name, used in uses.items():
+        for other in used:
+            users[other].append(name)
+    ready = [name for name, number in waiting.items() if number == 0]
+    for name in ready:
+        for user in users[name]:
+            waiting[user] -= 1
+            if waiting[user] == 0:
+                ready.append(user)
+    return ready, [name for name in parameters if waiting[name] > 0]
+
+
+class Environment:
+    """Values of a flat model's parameters, and the evaluation of everything written in terms of them.
+
+    names: all parameters. independent: those whose value is not computed from others, without the inputs.
+    inputs: those that vary in time. values: the value of every parameter, by name [SI units].
+    """
+
+    def __init__(self, spec: RobotSpec, values: Mapping[str, Any] | None = None) -> None:
+        """`values` replaces the values of independent and input parameters, by numbers or CasADi symbols."""
+        self.spec = spec
+        self.names: tuple[str, ...] = tuple(spec.parameters)
+        self.inputs: tuple[str, ...] = tuple(n for n, p in spec.parameters.items() if p.input)
+        ordered, self._cyclic = in_order(spec.parameters)
+        self._nodes = {name: to_node(spec.parameters[name].value) for name in ordered}
+        used = {name: symbols(node) & self._nodes.keys() for name, node in self._nodes.items()}
+        self.independent: tuple[str, ...] = tuple(
+            name for name in self.names if name in used and not used[name] and name not in self.inputs
+        )
+        self._dimensions: dict[str, Dimension | OpenDimension] | None = None
+        self._own: dict[str, Any] = {}  # cache of values that do not depend on other parameters
+        self._apart = frozenset(name for name, found in used.items() if not found)
+        self._put(dict(values or {}))
+
+    def _put(self, given: Mapping[str, Any]) -> None:
+        """Evaluate all parameters, with the given values in place of those of the model."""
+        self._refuse(given)
+        self.values: dict[str, Any] = {}
+        for name, node in self._nodes.items():
+            if name in given:
+                self.values[name] = given[name]
+            elif name in self._own:
+                self.values[name] = self._own[name]
+            else:
+                self.values[name] = evaluate(node, self.values)
+                if name in self._apart:
+                    self._own[name] = self.values[name]
+
+    def _refuse(self, given: Mapping[str, Any]) -> None:
+        allowed = {*self.independent, *self.inputs}
+        faults = [Fault(f"parameter '{name}' is defined in terms of itself", path=name) for name in self._cyclic]
+        for name in given:
+            if name not in self.names:
+                faults.append(Fault(f"unknown parameter '{name}'", f"known: {', '.join(self.names)}"))
+            elif name not in allowed:
+                message = f"parameter '{name}' is computed from others and cannot be given a value"
+                faults.append(Fault(message, "change those, or its expression in the model"))
+        if faults:
+            raise SpecError(faults)
+
+    def with_values(self, values: Mapping[str, Any]) -> Environment:
+        """The same with other values (numbers or CasADi symbols) of independent and input parameters."""
+        other = copy(self)  # shares the parsed expressions and their order
+        other._put(values)
+        return other
+
+    def value(self, scalar: Scalar) -> Any:
+        """The value of a field that does not vary in time [SI units]: a float, or a symbolic expression."""
+        return evaluate(to_node(scalar), self.values)
+
+    def signal(self, scalar: Scalar, t: Any = 0.0) -> Any:
+        """The value at time `t` of a field that may vary in time [SI units]."""
+        return evaluate(to_node(scalar), {**self.values, TIME: t})
+
+    def uses(self, scalar: Scalar) -> frozenset[str]:
+        """The names that a value depends on, directly or through other parameters: parameters and `t`."""
+        found: set[str] = set()
+        waiting = [to_node(scalar)]
+        while waiting:
+            for name in symbols(waiting.pop()) - found:
+                found.add(name)
+                if name in self.spec.parameters:
+                    waiting.append(to_node(self.spec.parameters[name].value))
+        return frozenset(found - {"pi", "e"})
+
+    def dimension(self, name: str) -> Dimension | None:
+        """The dimension of a parameter; None if it is unknown, as for a bare number."""
+        if self._dimensions is None:
+            self._dimensions = parameter_dimensions(self.spec.parameters)[0]
+        found = self._dimensions[name]
+        return found if isinstance(found, Dimension) else None
+
+
+def parameter_dimensions(
+    parameters: Mapping[str, Parameter],
+) -> tuple[dict[str, Dimension | OpenDimension], dict[str, ExpressionError]]:
+    """The dimension of each parameter (UNKNOWN for bare numbers, errors and cycles), and the errors by name."""
+    found: dict[str, Dimension | OpenDimension] = {}
+    errors: dict[str, ExpressionError] = {}
+    ordered, cyclic = in_order(parameters)
+    for name in ordered:
+        try:
+            given = dimension_of(to_node(parameters[name].value), found)
+            found[name] = given if isinstance(given, Dimension) else UNKNOWN
+        except ExpressionError as error:
+            errors[name] = error
+            found[name] = UNKNOWN
+    found.update(dict.fromkeys(cyclic, UNKNOWN))
+    return found, errors
+
+
+def range_problem(value: Any, what: str) -> tuple[str, str] | None:
+    """Message and hint if the value of `what`, a number or an array, is not finite or too large."""
+    if not is_finite(value):
+        return f"the value of {what} is not a finite number", ""
+    if np.abs(value).max() > LARGEST:
+        return f"the value of {what} is {TOO_LARGE[0]}", TOO_LARGE[1]
+    return None
+
+
+def is_finite(value: Any) -> bool:
+    """Whether a value is a finite number, or an array of finite numbers."""
+    if isinstance(value, np.ndarray):
+        return bool(np.isfinite(value).all())
+    return isinstance(value, (int, float)) and math.isfinite(value)
+
+
+def wrong_dimension(
+    node: Node,
+    expected: Dimension | OpenDimension,
+    known: Mapping[str, Dimension | OpenDimension],
+    *,
+    by_unit: bool = False,
+) -> tuple[str, str] | None:
+    """Message and hint if an expression has another dimension than expected.
+
+    known: dimensions of the parameters. by_unit: name the expected dimension by its unit, where its usual name would mislead.
+    """
+    found = dimension_of(node, known)
+    if isinstance(expected, OpenDimension) or isinstance(found, OpenDimension) or found == expected:
+        return None
+    wanted = f"a value in {expected.unit}" if by_unit and not expected.is_number else _named(expected)
+    shown = node.text if isinstance(node, Number) and node.text else to_text(node)
+    hint = f"give {_named(expected)} such as {EXAMPLES[expected]}" if expected in EXAMPLES and not by_unit else ""
+    return f"expected {wanted}, got {_named(found)}: '{shown}'", hint
+
+
+def _named(dimension: Dimension) -> str:
+    return with_article("plain number or angle" if dimension.is_number else str(dimension))
+
+
+def bounds_problems(
+    name: str,
+    parameter: Parameter,
+    value: float,
+    dimension: Dimension | OpenDimension,
+    known: Mapping[str, Dimension | OpenDimension],
+    number: Callable[[Scalar], float],
+) -> Iterator[Problem]:
+    """Problems of a parameter's value relative to its bounds, and of the bounds themselves."""
+    for key, sign, word in (("minimum", 1, "below its minimum"), ("maximum", -1, "above its maximum")):
+        bound = getattr(parameter, key)
+        if bound is None:
+            continue
+        try:
+            problem = wrong_dimension(to_node(bound), dimension, known)
+            if problem:
+                yield (key,), *problem
+            elif sign * value < sign * number(bound):
+                yield ("value",), f"'{name}' is {value:g}, {word} of {number(bound):g}", ""
+        except ExpressionError as error:
+            yield (key,), str(error), error.hint

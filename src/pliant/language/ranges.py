@@ -6,7 +6,8 @@ import re
 from dataclasses import dataclass
 
 from pliant.language.arguments import ArgumentError
-from pliant.language.units import Unit, UnitError, parse_unit
+from pliant.language.faults import ExpressionError
+from pliant.language.units import Unit, parse_unit
 
 NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 """A number in a text, as a regular expression."""
@@ -47,5 +48,5 @@ def read_unit(name: str, text: str | None) -> Unit | None:
         return None
     try:
         return parse_unit(text.strip())
-    except UnitError as error:
+    except ExpressionError as error:
         raise ArgumentError(f"the values of '{name}': {error}", error.hint or "") from None

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pliant.language.arguments import file_name
-from pliant.language.column_headings import dimension_of, heading
+from pliant.language.arguments import ArgumentError, file_name
 from pliant.language.dimension import TIME, Dimension
 from pliant.language.message_text import suggestion
 from pliant.language.source import FileProblem
-from pliant.language.table_files import Column, read_columns, write_columns
+from pliant.language.table_files import Column, dimension_of, heading, read_columns, write_columns
 
 if TYPE_CHECKING:
     import pandas
@@ -26,10 +25,6 @@ TIMES = ("t", "time")
 """Names of the column with the times."""
 POSES = " (rows that are equilibria need none: poses=True, or --rests of pliant fit)"
 FILL = "fill the gap or drop these rows (`interpolate`, `dropna` of pandas)"
-
-
-class RecordingError(ValueError):
-    """A recording that cannot be used; the message gives the location and a fix."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -65,9 +60,9 @@ class Recording:
         """A column by its name, without the unit (`p1` is the column `p1 [kPa]` of a file) [SI]."""
         if not isinstance(name, str) or name not in self.columns:
             hint = suggestion(name, self.columns, f"it has {', '.join(self.columns)}")
-            raise RecordingError(f"{self.file} has no column '{name}'; {hint}")
+            raise ArgumentError(f"{self.file} has no column '{name}'; {hint}")
         if name in self.flaws:
-            raise RecordingError(f"{self.flaws[name]}; {FILL}")
+            raise ArgumentError(f"{self.flaws[name]}; {FILL}")
         return self.columns[name]
 
     def __getitem__(self, name: str) -> np.ndarray:
@@ -90,7 +85,7 @@ class Recording:
         """The part between two times [s]."""
         inside = (self.time >= begin - 1e-9) & (self.time <= end + 1e-9)
         if not inside.any():
-            raise RecordingError(f"{self.file} has nothing between {begin:g} and {end:g} s")
+            raise ArgumentError(f"{self.file} has nothing between {begin:g} and {end:g} s")
         return replace(self, time=self.time[inside], columns={k: v[inside] for k, v in self.columns.items()})
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -118,7 +113,7 @@ def read_recording(path: str | os.PathLike[str], *, poses: bool = False) -> Reco
     """
     source = file_name("path", path)
     if not source.exists():
-        raise RecordingError(f"there is no file {source}")
+        raise ArgumentError(f"there is no file {source}")
     try:
         found = by_name(read_columns(source, str(source), limit="recording"), str(source))
         timed = not poses or any(name.lower() in TIMES for name in found)
@@ -142,9 +137,9 @@ def read_recording(path: str | os.PathLike[str], *, poses: bool = False) -> Reco
     )
 
 
-def as_recording_error(problem: FileProblem) -> RecordingError:
+def as_recording_error(problem: FileProblem) -> ArgumentError:
     """The problem as one sentence, with its hint."""
-    return RecordingError("; ".join(filter(None, (str(problem), problem.hint))))
+    return ArgumentError("; ".join(filter(None, (str(problem), problem.hint))))
 
 
 def by_name(columns: Sequence[Column], shown: str) -> dict[str, Column]:
@@ -197,7 +192,7 @@ def _check_gaps(time: np.ndarray, source: Path) -> None:
         steps = np.diff(time)
         worst = int(np.argmax(steps))
         if steps[worst] > GAP * np.median(steps):
-            raise RecordingError(
+            raise ArgumentError(
                 f"{source} has a gap of {steps[worst]:.3g} s at t = {time[worst]:.6g} s, where samples are usually "
                 f"{np.median(steps):.3g} s apart; cut the recording there"
             )

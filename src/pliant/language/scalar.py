@@ -18,8 +18,9 @@ from pydantic_core import CoreSchema, core_schema
 from pliant.language import dimension as dim
 from pliant.language.base import Part, fault
 from pliant.language.dimension import Dimension
+from pliant.language.faults import ExpressionError
 from pliant.language.message_text import describe
-from pliant.language.syntax import ExpressionError, parse
+from pliant.language.syntax import parse
 
 
 class Each(Part):
@@ -211,3 +212,11 @@ ForceSignalVector: TypeAlias = tuple[ForceSignal, ForceSignal, ForceSignal]
 TorqueSignalVector: TypeAlias = tuple[TorqueSignal, TorqueSignal, TorqueSignal]
 
 Each.model_rebuild()
+
+
+class Repeated(Part):
+    """A part that may be repeated: with `count: 3`, `link` becomes `link[1]`, `link[2]` and `link[3]`."""
+
+    count: Count | None = None
+    """Number of instances of a repeated part; values and references may then use `i` (1, 2, ...) and `count`, and
+    values may be listed with `each`."""

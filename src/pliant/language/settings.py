@@ -7,14 +7,12 @@ from dataclasses import replace
 
 from pydantic import ValidationError
 
-from pliant.language.environment import parameter_dimensions, to_node
-from pliant.language.faults import Fault, Place, SpecError
+from pliant.language.evaluate import to_node
+from pliant.language.faults import ExpressionError, Fault, Place, SpecError
 from pliant.language.message_text import describe, suggestion
-from pliant.language.parameter import Parameter
+from pliant.language.parameter import Parameter, parameter_dimensions, wrong_dimension
 from pliant.language.source import SET_FILE, Source
-from pliant.language.syntax import ExpressionError
 from pliant.language.tree import Tree, from_plain, merge
-from pliant.language.value_checks import wrong_dimension
 
 
 def setting_faults(tree: Tree, values: Mapping[str, float | str]) -> list[Fault]:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
+from typing import Any
 
 from pliant.language.arguments import ArgumentError
 from pliant.language.faults import Fault, Place, SpecError, path_text
 from pliant.language.files import will_be_written
-from pliant.language.foreign import is_markup, reader_of
 from pliant.language.limits import limits, most
 from pliant.language.message_text import KeyPath, describe, nearest, suggestion
+from pliant.language.provided import provided
 from pliant.language.tree import Tree, merge, parse_yaml
 
 MODEL_FOLDER = FilePath(__file__).parent.parent / "models"
@@ -290,3 +293,21 @@ def with_variant(source: Source, variant: str | None) -> Source:
             message = f"a variant cannot change `{key}`"
             raise SpecError([source.fault(("variants", variant, key), message, "remove it")], source.file)
     return replace(source, tree=merge(rest, change), all_variants=tree, variant=variant)
+
+
+# -- files in other formats ----------------------------------------------------------------------------------------------
+
+_BEFORE_ROOT = rb"\s++|<\?.*?\?>|<!--.*?-->|<![A-Za-z][^<\[>]*+(?:\[.*?\])?\s*+>"
+_ROOT = re.compile(rb"(?:\xef\xbb\xbf)?(?>" + _BEFORE_ROOT + rb")*+<(\w+)", re.DOTALL)
+"""The first element of an XML file, after declarations and comments; possessive, so that matching does not backtrack."""
+
+
+def reader_of(data: bytes) -> Callable[..., Any] | None:
+    """The function that reads an XML file with this content as a model, selected by the root element; None if there is none."""
+    start = _ROOT.match(data)
+    return provided(f"<{start[1].decode()}>") if start else None
+
+
+def is_markup(data: bytes) -> bool:
+    """Whether a file with this content is XML or HTML."""
+    return data[:4096].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")

@@ -13,9 +13,10 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from pliant.language.dimension import BASE_UNITS
+from pliant.language.faults import ExpressionError
 from pliant.language.message_text import describe, suggestion
 from pliant.language.names import FUNCTIONS, WORD
-from pliant.language.units import UNITS, Unit, UnitError, atom, parse_unit
+from pliant.language.units import UNITS, Unit, atom, parse_unit
 
 
 @dataclass(frozen=True)
@@ -32,18 +33,6 @@ EXPRESSION = ExpressionLimits()
 
 ARGUMENTS = {"atan2": (2, 2), "min": (2, 8), "max": (2, 8), "if": (3, 3)}
 """Minimum and maximum number of arguments of the functions that do not take exactly one."""
-
-
-class ExpressionError(ValueError):
-    """An invalid value or expression.
-
-    `hint` suggests a fix; `name` is the unknown name, if that is the reason.
-    """
-
-    def __init__(self, message: str, hint: str = "", *, name: str = "") -> None:
-        super().__init__(message)
-        self.hint = hint
-        self.name = name
 
 
 @dataclass(frozen=True)
@@ -148,7 +137,7 @@ def _quantity(text: str) -> Node:
         return Number(_finite(number))
     try:
         parsed = parse_unit(unit)
-    except UnitError as error:
+    except ExpressionError as error:
         raise ExpressionError(f"in {describe(text)}: {error}", error.hint) from None
     return Number(_finite(number) * parsed.factor, parsed, text.strip())
 
@@ -273,7 +262,7 @@ class _Parser:
         try:
             atom(match.group(1))
             unit = parse_unit(unit_text)
-        except UnitError as error:
+        except ExpressionError as error:
             hint = error.hint or "put * between a number and a parameter"
             raise self.error(str(error), hint) from None
         text = self.text[begin:end]

@@ -1,9 +1,4 @@
-"""Reading and writing of tables with named columns: CSV, Parquet and MAT files.
-
-Text tables as programs and instruments write them: encodings, separators of columns, decimal commas.
-
-Whatever the text leaves open is not guessed: it raises FileProblem, with what to change.
-"""
+"""Headings of columns: a name with a unit, as `tip.x [m]`, `x (mm)` or `x_mm`."""
 
 from __future__ import annotations
 
@@ -16,6 +11,7 @@ import struct
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,11 +19,62 @@ from pathlib import Path
 import numpy as np
 import scipy
 
-from pliant.language.column_headings import heading, read_unit, si_unit, split_heading
+from pliant.language.dimension import NUMBER, RATE, Dimension
+from pliant.language.faults import ExpressionError
 from pliant.language.files import write_whole
 from pliant.language.limits import limits, most
 from pliant.language.source import FileProblem, check_file
-from pliant.language.units import Unit
+from pliant.language.units import Unit, parse_unit
+
+# A unit is in brackets at the end. Without a space before them, brackets may belong to the name (`arm.twist[1]`).
+_IN_BRACKETS = re.compile(r"^(?P<name>.*\S)(?P<space>\s*)(?:\[(?P<square>[^\[\]]+)\]|\((?P<round>[^()]+)\))$")
+_SPELLED = {"-": "1", "%": "percent"}
+
+
+def heading(name: str, unit: str) -> str:
+    """A name with its SI unit; without one, the name alone."""
+    return f"{name} [{unit}]" if unit else name
+
+
+def split_heading(words: str) -> tuple[str, str]:
+    """Name and unit of a heading; the unit is empty if the heading has no known unit."""
+    words = words.strip()
+    found = _IN_BRACKETS.match(words)
+    if found:
+        text = (found["square"] or found["round"]).strip()
+        is_unit = found["space"] or re.search("[A-Za-zµ°%]", text)
+        if is_unit and read_unit(text) is not None:
+            return found["name"], text
+    name, underscore, text = words.rpartition("_")
+    # a number after an underscore belongs to the name (`p_1`)
+    is_unit = underscore and name and text and not text.isdecimal() and read_unit(text) is not None
+    return (name, text) if is_unit else (words, "")
+
+
+def read_unit(text: str) -> Unit | None:
+    """A unit as written in tables (`-` for pure numbers, with or without brackets); None if the text is not a unit."""
+    text = text.strip().strip("[]()").strip() if text.strip()[:1] in "[(" else text.strip()
+    try:
+        return parse_unit(_SPELLED.get(text, text))
+    except ExpressionError:
+        return None
+
+
+def si_unit(text: str) -> str:
+    """The SI unit for a unit as text: itself if it is one; angles keep their name."""
+    unit = read_unit(text)
+    if unit is None or (unit.factor == 1.0 and text != "1"):
+        return text
+    if unit.turns == Fraction(1) and unit.dimension in (NUMBER, RATE):
+        return "rad" if unit.dimension == NUMBER else "rad/s"
+    return "-" if unit.dimension == NUMBER else unit.dimension.unit
+
+
+def dimension_of(unit: str) -> Dimension | None:
+    """The quantity that an SI unit measures; None if it is unknown."""
+    found = read_unit(unit) if unit else None
+    return None if found is None else found.dimension
+
 
 SEPARATORS = {"\t": "tabs", ";": "semicolons", ",": "commas"}
 """Separators of columns, in the order in which they are tried: a comma may also be a decimal comma."""
@@ -35,8 +82,24 @@ SEPARATORS = {"\t": "tabs", ";": "semicolons", ",": "commas"}
 MISSING = frozenset(("", "nan", "na", "n/a", "null", "none", "-"))
 """Entries without a number, in lower case."""
 
-_COMPARED = 50
-"""Number of lines whose number of entries is compared with that of the names."""
+
+@dataclass(frozen=True)
+class TableLimits:
+    """How much of a file is read to recognize its format."""
+
+    compared: int = 50
+    """Number of lines whose number of entries is compared with that of the names."""
+    head: int = 100
+    """Number of lines from which the headings, units and separator of a long table are read."""
+    mat_header: int = 128
+    compressed: int = 15
+    piece: int = 2**24
+    """Bytes of the header of a MAT file of version 5, type of its compressed elements, and bytes that are unpacked at a time."""
+
+
+TABLES = TableLimits()
+
+
 _MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _SEPARATOR_LINE = re.compile(r"sep=(.)\r?\n", re.IGNORECASE)
 _DECIMAL_COMMA = re.compile(r"[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?")
@@ -137,7 +200,7 @@ def _separator(text: str) -> str:
             reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark)
             names = len(next(reader, []))
             sizes[mark] = names
-            rows = [row for _, row in zip(range(_COMPARED), reader, strict=False) if any(map(str.strip, row))]
+            rows = [row for _, row in zip(range(TABLES.compared), reader, strict=False) if any(map(str.strip, row))]
         except csv.Error:
             continue
         if names > 1 and all(len(row) == names for row in rows):
@@ -299,12 +362,12 @@ def _read_many_numbers(data: bytes, shown: str) -> _Raw | None:
     takes some hundred bytes; None for any other table."""
     _check_cells(max(data.count(b"\n"), data.count(b"\r")), shown)
     begin = 0
-    for _ in range(HEAD):
+    for _ in range(TABLES.head):
         begin = data.find(b"\n", begin) + 1
         if begin == 0:
             return None
     text = decode(data, shown)
-    if '"' in text or not (head := re.match(rf"(?:[^\n]*\n){{{HEAD}}}", text)):
+    if '"' in text or not (head := re.match(rf"(?:[^\n]*\n){{{TABLES.head}}}", text)):
         return None
     try:
         first = read_csv_text(head[0].encode(), shown)
@@ -324,10 +387,6 @@ def _read_many_numbers(data: bytes, shown: str) -> _Raw | None:
     if table.shape[1] != len(first.header) or not np.isfinite(table).all():
         return None
     return _Raw(first.header, units, list(table.T), {}, frozenset())
-
-
-HEAD = 100
-"""Number of lines from which the headings, units and separator of a long table are read."""
 
 
 def _check_cells(count: int, shown: str) -> None:
@@ -429,24 +488,20 @@ def _check_unpacked(path: Path, shown: str, limit: str) -> None:
     """Raise FileProblem if the compressed variables of a file exceed the limit: a megabyte may contain gigabytes of zeros."""
     data, left = memoryview(path.read_bytes()), float(getattr(limits(), limit))
     order = ">" if bytes(data[126:128]) == b"MI" else "<"
-    at = MAT_HEADER
+    at = TABLES.mat_header
     while at + 8 <= len(data):
         kind, size = struct.unpack(f"{order}II", data[at : at + 8])
-        if kind == COMPRESSED:
+        if kind == TABLES.compressed:
             reader, part = zlib.decompressobj(), bytes(data[at + 8 : at + 8 + size])
             try:
                 while part and not reader.eof:
-                    left -= len(reader.decompress(part, PIECE))
+                    left -= len(reader.decompress(part, TABLES.piece))
                     if left < 0:
                         raise FileProblem(f"{shown} is too large when unpacked", most(limit))
                     part = reader.unconsumed_tail
             except zlib.error:
                 return  # a damaged file, which is reported when it is read
         at += 8 + size
-
-
-MAT_HEADER, COMPRESSED, PIECE = 128, 15, 2**24
-"""Bytes of the header of a MAT file of version 5, type of its compressed elements, and bytes that are unpacked at a time."""
 
 
 def _read_mat(path: Path, shown: str) -> _Raw:

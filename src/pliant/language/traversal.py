@@ -1,7 +1,6 @@
-"""Traversal of a spec: every value, name and reference in it, with its schema annotation.
+"""The collections of a model: its keys with parts by name, as declared by the schema.
 
-The annotations of the schema are the only definition of the contents of fields; checks, flattening and evaluation
-find the leaves through this module, so a new type of part requires no change in any of them.
+Reading, checking, flattening and display all use this list, so a new collection is one more field of RobotSpec.
 """
 
 from __future__ import annotations
@@ -11,10 +10,42 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin
 
-from pliant.language.base import Part, WordMappingOrObject
+from pydantic import BaseModel
+
+from pliant.language.base import ByType, Part, WordMappingOrObject, part_classes
 from pliant.language.message_text import KeyPath
 from pliant.language.names import NameMarker, Reference
 from pliant.language.scalar import CountMarker, Each, FormulaMarker, Quantity
+
+
+@cache
+def collections(model: type[BaseModel]) -> tuple[str, ...]:
+    """Keys of the model with parts by name, in the order of the schema."""
+    found = []
+    for name, field in model.model_fields.items():
+        if get_origin(field.annotation) is dict and any(part_classes(get_args(field.annotation)[1])):
+            found.append(name)
+    return tuple(found)
+
+
+@cache
+def with_defaults(model: type[BaseModel]) -> tuple[str, ...]:
+    """Collections whose entries can have defaults: of one type, or of types selected by one key."""
+    return tuple(name for name in collections(model) if name != "attach" and kinds(model, name)[1])
+
+
+@cache
+def kinds(model: type[BaseModel], collection: str) -> tuple[ByType | None, dict[str, type[Part]]]:
+    """The key that selects the type of an entry in a collection such as `joints`, and the part class of each type.
+
+    A collection of one type has the single type ""; one whose entries are distinguished by their keys has no types.
+    """
+    entry: Any = get_args(model.model_fields[collection].annotation)[1]
+    if get_origin(entry) is not Annotated:
+        return None, {"": entry}
+    union, choice = get_args(entry)[:2]
+    return (choice, choice.tags(get_args(union) or (union,))) if isinstance(choice, ByType) else (None, {})
+
 
 Marker: TypeAlias = Quantity | CountMarker | FormulaMarker | Reference | NameMarker
 

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from pliant.language.aliases import canonical
 from pliant.language.faults import Fault, Place, SpecError
-from pliant.language.full_yaml import read_full
 from pliant.language.limits import limits, most
 from pliant.language.message_text import KeyPath, describe
-from pliant.language.plain_yaml import NotPlain, read_plain
+from pliant.language.names import canonical
+from pliant.language.yaml_reader import NotPlain, read_full, read_plain
 
 MAX_NESTING = 40
 MAX_TEXT = 20_000

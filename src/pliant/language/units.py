@@ -14,6 +14,7 @@ from functools import lru_cache
 
 from pliant.language import dimension as dim
 from pliant.language.dimension import Dimension
+from pliant.language.faults import ExpressionError
 from pliant.language.message_text import describe, nearest
 
 MAX_UNIT = 80
@@ -33,14 +34,6 @@ class Unit:
 
     def __pow__(self, power: Fraction) -> Unit:
         return Unit(self.factor ** float(power), self.dimension**power, self.turns * power)
-
-
-class UnitError(ValueError):
-    """A unit that cannot be read; `hint` suggests a fix."""
-
-    def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(message)
-        self.hint = hint
 
 
 _PREFIXES = {"n": 1e-9, "u": 1e-6, "µ": 1e-6, "m": 1e-3, "c": 1e-2, "d": 1e-1, "k": 1e3, "M": 1e6, "G": 1e9}
@@ -132,23 +125,23 @@ _SPELLINGS = str.maketrans({"²": "^2", "³": "^3", "·": "*", "°": "deg", "μ"
 
 @lru_cache(maxsize=4096)
 def parse_unit(text: str) -> Unit:
-    """Read a unit: names joined by `*`, `/`, spaces and brackets, with small exponents (`m^2`); raises UnitError."""
+    """Read a unit: names joined by `*`, `/`, spaces and brackets, with small exponents (`m^2`); raises ExpressionError."""
     if len(text) > MAX_UNIT:
-        raise UnitError(f"the unit {describe(text)} is too long", f"use at most {MAX_UNIT} characters")
+        raise ExpressionError(f"the unit {describe(text)} is too long", f"use at most {MAX_UNIT} characters")
     reader = _Reader(text.translate(_SPELLINGS))
     unit = reader.product(0)
     if reader.token is not None:
-        raise UnitError(f"cannot read the unit {describe(text)}", "write it as N*m/rad, m/s^2 or 1/s")
+        raise ExpressionError(f"cannot read the unit {describe(text)}", "write it as N*m/rad, m/s^2 or 1/s")
     return unit
 
 
 def atom(name: str) -> Unit:
-    """A single unit by name; raises UnitError with the nearest known name as the hint."""
+    """A single unit by name; raises ExpressionError with the nearest known name as the hint."""
     unit = UNITS.get(name)
     if unit is None:
         same_letters = (known for known in UNITS if known.lower() == name.lower())
         match = next(same_letters, None) or nearest(name, _USUAL)
-        raise UnitError(f"unknown unit {describe(name)}", f"did you mean '{match}'?" if match else "")
+        raise ExpressionError(f"unknown unit {describe(name)}", f"did you mean '{match}'?" if match else "")
     return unit
 
 
@@ -165,7 +158,7 @@ class _Reader:
         match = _TOKEN.match(rest)
         if match is None:
             if rest.strip():
-                raise UnitError(f"cannot read the unit {describe(self.text)}", "write it as N*m/rad or m/s^2")
+                raise ExpressionError(f"cannot read the unit {describe(self.text)}", "write it as N*m/rad or m/s^2")
             self.token = None
             return
         self.token = match.group(1) or match.group(2) or match.group(3)
@@ -196,14 +189,14 @@ class _Reader:
             self.advance()
             unit = self.product(depth + 1)
             if self.token != ")":
-                raise UnitError(f"a bracket is not closed in the unit {describe(self.text)}", "add )")
+                raise ExpressionError(f"a bracket is not closed in the unit {describe(self.text)}", "add )")
             self.advance()
             return unit
         self.advance()
         if token == "1":
             return Unit(1.0, dim.NUMBER)
         if token is None or not token[0].isalpha():
-            raise UnitError(f"cannot read the unit {describe(self.text)}", "write it as N*m/rad or m/s^2")
+            raise ExpressionError(f"cannot read the unit {describe(self.text)}", "write it as N*m/rad or m/s^2")
         return atom(token)
 
     def exponent(self) -> Fraction:
@@ -214,6 +207,6 @@ class _Reader:
         token = self.token
         if token is None or not token[0].isdigit() or len(token) > 6 or float(token) > MAX_EXPONENT:
             message = f"cannot read the exponent in the unit {describe(self.text)}"
-            raise UnitError(message, f"use a number up to {MAX_EXPONENT}, as in m^2")
+            raise ExpressionError(message, f"use a number up to {MAX_EXPONENT}, as in m^2")
         self.advance()
         return sign * Fraction(token)

@@ -1,6 +1,6 @@
 """The parts of a robot, for building one in Python: the same names and defaults as in a model file.
 
-Each folder holds one type of part, a file per part. The names in `__init__.pyi` are imported on first use.
+Each folder or module holds one type of part, a class per part. The names in `__init__.pyi` are imported on first use.
 """
 
 from __future__ import annotations

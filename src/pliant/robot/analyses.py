@@ -4,19 +4,15 @@ model needs none of them."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
 from typing import Any, ClassVar, Self
 
-from pydantic import GetJsonSchemaHandler, ModelWrapValidatorHandler, ValidationError, model_validator
+from pydantic import GetJsonSchemaHandler, ModelWrapValidatorHandler, model_validator
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from pliant.language.base import Part, fault
-from pliant.language.faults import Fault, SpecError
 from pliant.language.message_text import describe, nearest
 from pliant.language.public_names import analyses
-from pliant.language.schema_errors import read_errors
-from pliant.language.source import Source
 
 
 def analysis_names() -> tuple[str, ...]:
@@ -43,11 +39,6 @@ analyses:
     """Name of the analysis."""
     options: dict[str, Any]
     """Its options, as written."""
-
-    def analysis(self) -> Any:
-        """The analysis with its options; raises ValidationError."""
-        module: Any = import_module("pliant.analysis.base")
-        return module.analysis(self.name).of_file(self.options)
 
     def as_data(self) -> dict[str, Any]:
         """The analysis as in a file."""
@@ -86,24 +77,3 @@ analyses:
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         return {"type": "object", "description": cls.__doc__, "maxProperties": 1,
                 "properties": {name: {"type": "object"} for name in analysis_names()}}  # fmt: skip
-
-
-def read_analyses(analyses: tuple[ListedAnalysis, ...], source: Source) -> tuple[list[Any], list[Fault]]:
-    """The listed analyses with their options, and the faults of those that cannot be read."""
-    made, faults = [], []
-    for index, listed in enumerate(analyses):
-        try:
-            made.append(listed.analysis())
-        except ValidationError as error:
-            made.append(None)
-            for path, message, hint in read_errors(error):
-                faults.append(source.fault(("analyses", index, listed.name, *path), message, hint))
-    return made, faults
-
-
-def listed_analyses(analyses: tuple[ListedAnalysis, ...], source: Source) -> list[Any]:
-    """The listed analyses with their options; raises SpecError with all faults."""
-    made, faults = read_analyses(analyses, source)
-    if faults:
-        raise SpecError(faults, source.file)
-    return made

@@ -8,8 +8,7 @@ from pydantic import Field
 
 from pliant.language.names import FrameName, Name, ParameterName
 from pliant.language.placement import Placement
-from pliant.language.repeated import Repeated
-from pliant.language.scalar import AnySignal
+from pliant.language.scalar import AnySignal, Repeated
 
 
 class Attach(Placement, Repeated):

@@ -8,16 +8,22 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, TypeAlias
 
 from pliant.language.dimension import Dimension
-from pliant.language.environment import TIME, finite, in_order, parameter_dimensions, to_node
-from pliant.language.evaluate import UNKNOWN, OpenDimension, evaluate, unknown_name
-from pliant.language.faults import SpecError
+from pliant.language.evaluate import UNKNOWN, OpenDimension, evaluate, to_node, unknown_name
+from pliant.language.faults import ExpressionError, SpecError
 from pliant.language.message_text import KeyPath, nearest
-from pliant.language.parameter import Parameter
+from pliant.language.parameter import (
+    TIME,
+    Parameter,
+    bounds_problems,
+    finite,
+    in_order,
+    parameter_dimensions,
+    wrong_dimension,
+)
 from pliant.language.scalar import Each, Scalar
 from pliant.language.source import MODEL_FOLDER, FileProblem, Source, bundled, read_source, shown_beside, with_variant
-from pliant.language.syntax import ExpressionError, to_text
+from pliant.language.syntax import to_text
 from pliant.language.tree import Tree
-from pliant.language.value_checks import bounds_problems, wrong_dimension
 from pliant.robot.flat import Flat, Override
 
 if TYPE_CHECKING:

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
 
-from pliant.language.base import with_known_keys
+from pliant.language.base import read_errors, with_known_keys
 from pliant.language.faults import Fault, SpecError, merged_faults
 from pliant.language.message_text import KeyPath, describe
-from pliant.language.schema_errors import read_errors
 from pliant.language.source import Source, with_includes
 from pliant.language.tree import Tree, from_plain
 from pliant.robot.defaults import apply_defaults

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from pliant.control.base import KnownDimensions
 from pliant.language.dimension import NUMBER, TIME, Dimension
-from pliant.language.environment import to_node
+from pliant.language.evaluate import to_node
 from pliant.language.syntax import symbols
 from pliant.language.units import parse_unit
+from pliant.robot.controllers import KnownDimensions
 from pliant.robot.output_expressions import coordinate_units
 from pliant.robot.rods import Finding
 

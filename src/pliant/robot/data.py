@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from pliant.language.base import Part
-from pliant.language.collection import kinds, with_defaults
+from pliant.language.traversal import kinds, with_defaults
 from pliant.robot.analyses import ListedAnalysis
 
 

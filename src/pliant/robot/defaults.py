@@ -8,8 +8,8 @@ from typing import Any
 from pydantic import BaseModel
 
 from pliant.language.base import Part, Problem
-from pliant.language.collection import kinds, with_defaults
 from pliant.language.message_text import KeyPath, describe, suggestion, word_of_others
+from pliant.language.traversal import kinds, with_defaults
 from pliant.language.tree import Tree, from_plain, merge
 from pliant.parts.link.beam import COMPONENTS
 from pliant.robot.data import to_data

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from pliant.language.environment import to_node
+from pliant.language.evaluate import to_node
 from pliant.language.placement import Placement
 from pliant.language.scalar import Scalar
 from pliant.language.source import Source
 from pliant.language.syntax import Binary, Number, to_text
-from pliant.parts.body.body import Along
-from pliant.parts.joint.weld import Weld
+from pliant.parts.body import Along
+from pliant.parts.joint.types import Weld
 from pliant.parts.rod.rod import Rod, RodFrame
 from pliant.robot.flat import Flat, Instance
 

@@ -13,21 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 from pliant.language.arguments import need_spec
 from pliant.language.base import FromFiles, Part
-from pliant.language.collection import collections
-from pliant.language.environment import finite, in_order, parameter_dimensions, to_node
-from pliant.language.evaluate import OpenDimension, dimension_of, evaluate
-from pliant.language.faults import Fault, SpecError
+from pliant.language.evaluate import THIS, OpenDimension, dimension_of, evaluate, to_node
+from pliant.language.faults import ExpressionError, Fault, SpecError
 from pliant.language.limits import limits, most
 from pliant.language.message_text import KeyPath, unit_after_value
 from pliant.language.names import NameMarker, Reference
-from pliant.language.parameter import Parameter
+from pliant.language.parameter import Parameter, finite, in_order, parameter_dimensions
 from pliant.language.placement import Placement
 from pliant.language.scalar import CountMarker, Each, FormulaMarker, Quantity, Scalar
 from pliant.language.source import FileProblem
-from pliant.language.state_formula import THIS
-from pliant.language.syntax import ExpressionError, Node, Number, Symbol, choose, parse, substitute, symbols, to_text
-from pliant.language.traversal import Leaf, SplicedValues, map_leaves
-from pliant.parts.body.body import Body
+from pliant.language.syntax import Node, Number, Symbol, choose, parse, substitute, symbols, to_text
+from pliant.language.traversal import Leaf, SplicedValues, collections, map_leaves
+from pliant.parts.body import Body
 from pliant.parts.joint.base import JointBase
 from pliant.parts.output.base import OutputBase
 from pliant.robot.attached_models import overrides_of, read_attached

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path as FilePath
 
-from pliant.language.display import shown
 from pliant.language.faults import Fault, gathered
 from pliant.language.files import write_whole
+from pliant.language.provided import called
 from pliant.robot.reader import load
 from pliant.robot.robot import RobotSpec
 from pliant.robot.writer import dump
@@ -49,7 +49,7 @@ class ImportedRobot:
         return lines
 
     def __str__(self) -> str:
-        return str(shown("ImportedRobot.text", self))
+        return str(called("ImportedRobot.text", self))
 
 
 def import_robot(file: str | os.PathLike[str], *, folders: Iterable[str | os.PathLike[str]] = ()) -> ImportedRobot:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from pliant.language.environment import TIME
 from pliant.language.evaluate import CONSTANTS
+from pliant.language.faults import ExpressionError
 from pliant.language.message_text import suggestion
-from pliant.language.syntax import ExpressionError, parse, symbols
+from pliant.language.parameter import TIME
+from pliant.language.syntax import parse, symbols
 from pliant.parts.joint.coordinate import LengthCoordinate, Orientation
-from pliant.parts.output.expression import ExpressionOutput
+from pliant.parts.output.base import ExpressionOutput
 from pliant.robot.listing import coordinate_table
 from pliant.robot.rods import Finding
 

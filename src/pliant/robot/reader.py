@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path as FilePath
 
 from pliant.language.arguments import ArgumentError, file_name, folder_list, mapping
@@ -13,10 +13,7 @@ from pliant.language.message_text import describe
 from pliant.language.settings import with_parameters
 from pliant.language.source import MODEL_FOLDER, Source, bundled, locate, read_source, with_variant
 from pliant.language.tree import parse_yaml
-from pliant.robot.attached_models import source_within, unattached
-from pliant.robot.building import sorted_faults
 from pliant.robot.robot import RobotSpec
-from pliant.robot.trial_build import building_faults
 
 
 def load(
@@ -31,7 +28,7 @@ def load(
     variant: name of a variant of the model. set: values of parameters (`{"length": "30 cm"}`). folders: folders that the
     model may read files from, in addition to its own. Raises SpecError with all faults.
     """
-    source, variant = _source(model, variant, folders)
+    source, variant = model_source(model, variant, folders)
     return RobotSpec.from_source(with_parameters(with_variant(source, variant), mapping("set", set)))
 
 
@@ -57,51 +54,10 @@ def load_text(
     return RobotSpec.from_source(with_parameters(with_variant(source, variant), mapping("set", set)))
 
 
-def check(
-    model: str | os.PathLike[str],
-    *,
-    variant: str | None = None,
-    set: Mapping[str, float | str] | None = None,
-    folders: Iterable[str | os.PathLike[str]] = (),
-) -> list[Fault]:
-    """All faults of a model, in all its variants unless one is named."""
-    try:
-        source, chosen = _source(model, variant, folders)
-        return check_source(source if chosen is None else with_variant(source, chosen), set=set)
-    except SpecError as error:
-        return list(error.faults)
-
-
-def check_source(source: Source, *, set: Mapping[str, float | str] | None = None) -> list[Fault]:
-    """All faults of a model, of each of its variants, and of those of its `models` that nothing attaches."""
-    faults: dict[Fault, Fault] = {}
-    values = mapping("set", set)
-
-    def note(found: list[Fault], where: str) -> None:
-        for fault in found:
-            faults.setdefault(fault, replace(fault, message=where + fault.message))
-
-    for name in (None, *_variants(source)):
-        found = _faults(lambda: with_parameters(with_variant(source, name), values))  # noqa: B023
-        note(found, f"in variant '{name}': " if name is not None else "")
-    for model, variant in unattached(source):
-        found = _faults(lambda: with_variant(source_within(source, model), variant))  # noqa: B023
-        in_variant = f", variant '{variant}'" if variant is not None else ""
-        note(found, f"in model '{model}'{in_variant}, which is not attached: ")
-    return sorted_faults([*faults.values()])
-
-
-def _faults(make: Callable[[], Source]) -> list[Fault]:
-    """All faults of the robot of a source."""
-    try:
-        return building_faults(RobotSpec.from_source(make()))
-    except SpecError as error:
-        return list(error.faults)
-
-
-def _source(
+def model_source(
     model: str | os.PathLike[str], variant: str | None, folders: Iterable[str | os.PathLike[str]]
 ) -> tuple[Source, str | None]:
+    """The source of a model, and the name of its variant; raises SpecError."""
     if not isinstance(model, str | os.PathLike):
         raise SpecError(
             [Fault(f"a model cannot be {describe(model)}", "give the name of a file or of a bundled robot")]
@@ -116,11 +72,6 @@ def _source(
     if missing:
         raise SpecError(missing, name)
     return read_source(path, roots=roots), variant
-
-
-def _variants(source: Source) -> list[str]:
-    given = source.tree.value.get("variants") if source.tree else None
-    return [name for name in given.value if isinstance(name, str)] if given and isinstance(given.value, dict) else []
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.language.base import Part
+from pliant.language.faults import ExpressionError
 from pliant.language.scalar import Scalar
-from pliant.language.syntax import ExpressionError, Item, Node, children, parse, symbols
+from pliant.language.syntax import Item, Node, children, parse, symbols
 from pliant.language.traversal import parts
-from pliant.parts.contact.collision_shapes import ALL
+from pliant.parts.contact import ALL
 from pliant.parts.joint.coordinate import AngleCoordinate
 from pliant.parts.section.base import OneSection
 from pliant.parts.tendon.routing import HelicalStretch, ParallelStretch, PointStretch

@@ -9,8 +9,7 @@ from typing import Any
 from pliant.language.base import Part, part_classes
 from pliant.language.message_text import KeyPath
 from pliant.language.placement import Around, Placement
-from pliant.language.repeated import Repeated
-from pliant.language.scalar import Each
+from pliant.language.scalar import Each, Repeated
 from pliant.robot.flat import Instance
 
 EVENLY = "=2*pi*(i - 1)/count"

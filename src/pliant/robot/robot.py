@@ -15,19 +15,17 @@ from pydantic import (
     model_validator,
 )
 
-from pliant.control import Control
-from pliant.control.learning_task import LearningTask
 from pliant.language.base import OneOrList, Part
-from pliant.language.display import shown
 from pliant.language.faults import Fault
 from pliant.language.names import InputKey, Name, SymbolName
 from pliant.language.parameter import Parameter, World
+from pliant.language.provided import called
 from pliant.language.source import Source
-from pliant.parts.body.body import Body
+from pliant.parts.body import Body
 from pliant.parts.constraint import Constraint
 from pliant.parts.contact import Contact
 from pliant.parts.external_load import Load
-from pliant.parts.input.inputs import Input
+from pliant.parts.input import Input
 from pliant.parts.joint import Joint
 from pliant.parts.link import Link
 from pliant.parts.mesh import Mesh
@@ -41,6 +39,8 @@ from pliant.parts.tendon import Tendon
 from pliant.robot.analyses import ListedAnalysis
 from pliant.robot.attach import Attach
 from pliant.robot.building import build
+from pliant.robot.controllers import Control
+from pliant.robot.learning_task import LearningTask
 from pliant.robot.rod_switch import with_rod_model
 from pliant.robot.writer import dump
 
@@ -169,7 +169,7 @@ class RobotSpec(Part):
         return build(cls, data, handler, source, whole=whole)
 
     def __str__(self) -> str:
-        return str(shown("RobotSpec.text", self))
+        return str(called("RobotSpec.text", self))
 
     def _repr_html_(self) -> str:
-        return str(shown("RobotSpec.html", self))
+        return str(called("RobotSpec.html", self))

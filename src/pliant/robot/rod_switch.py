@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
 
-from pliant.language.aliases import ALIASES, canonical
 from pliant.language.arguments import ArgumentError
+from pliant.language.base import read_errors
 from pliant.language.message_text import nearest, suggestion
-from pliant.language.schema_errors import read_errors
-from pliant.parts.output.expression import ExpressionOutput
+from pliant.language.names import ALIASES, canonical
+from pliant.parts.output.base import ExpressionOutput
 from pliant.parts.output.rod import RodOutput
 from pliant.parts.rod import KINDS
 from pliant.parts.rod.base import RodModelBase

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pliant.language.message_text import KeyPath
-from pliant.parts.section.fibre_law import FIBRE_LAWS
+from pliant.parts.section.material import FIBRE_LAWS
 
 if TYPE_CHECKING:
     from pliant.robot.semantic_checks import SemanticChecks

@@ -5,27 +5,32 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from pliant.engine.model.value_problems import part_problems, problems_between
 from pliant.language.base import Part, Problem
-from pliant.language.collection import collections
 from pliant.language.dimension import Dimension
-from pliant.language.environment import TIME, finite, in_order, parameter_dimensions, range_problem, to_node
-from pliant.language.evaluate import CONSTANTS, UNKNOWN, OpenDimension, evaluate
-from pliant.language.faults import Fault, gathered
+from pliant.language.evaluate import CONSTANTS, THIS, UNKNOWN, OpenDimension, evaluate, is_state, to_node
+from pliant.language.faults import ExpressionError, Fault, gathered
 from pliant.language.limits import limits, most
 from pliant.language.message_text import KeyPath, suggestion
-from pliant.language.parameter import Parameter
+from pliant.language.parameter import (
+    TIME,
+    Parameter,
+    bounds_problems,
+    finite,
+    in_order,
+    parameter_dimensions,
+    range_problem,
+    wrong_dimension,
+)
 from pliant.language.scalar import Each, Quantity, Scalar
-from pliant.language.state_formula import THIS, is_state
-from pliant.language.syntax import ExpressionError, Number, children, symbols, to_text, unit_names
-from pliant.language.traversal import Leaf, leaves
-from pliant.language.value_checks import bounds_problems, wrong_dimension
+from pliant.language.syntax import Number, children, symbols, to_text, unit_names
+from pliant.language.traversal import Leaf, collections, leaves
 from pliant.parts.rod.strains import LABELS
 from pliant.robot.defaults import expressions_in_defaults
 from pliant.robot.flat import INSTANCE_NAMES, Flat, Origin
 from pliant.robot.flattening import flat_spec, flatten_all
 from pliant.robot.remarks import remarks
 from pliant.robot.structure import structure_problems
+from pliant.robot.value_problems import part_problems, problems_between
 
 if TYPE_CHECKING:
     from pliant.robot.building import UnreadableEntries

@@ -5,27 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pliant.engine.model.inputs import recorded
 from pliant.language.base import Framed
-from pliant.language.collection import collections
 from pliant.language.dimension import LENGTH, NUMBER, TIME, Dimension
+from pliant.language.faults import ExpressionError
 from pliant.language.message_text import KeyPath, suggestion
 from pliant.language.names import Reference
 from pliant.language.source import FileProblem
-from pliant.language.syntax import ExpressionError
-from pliant.language.traversal import Leaf, leaves
-from pliant.parts.input.inputs import Series, SeriesInput
-from pliant.parts.input.series import Samples
+from pliant.language.traversal import Leaf, collections, leaves
+from pliant.parts.input import Samples, Series, SeriesInput
 from pliant.parts.joint.coordinate import Coordinate, LengthCoordinate, Orientation
 from pliant.robot.controls import control_problems, task_problems
 from pliant.robot.flat import HOMES
 from pliant.robot.listing import coordinate_table
 from pliant.robot.meshes import mesh_problems
 from pliant.robot.output_expressions import expression_problems
-from pliant.robot.rod_coordinates import of_a_rod, rod_coordinate_problems
 from pliant.robot.rods import rod_problems
 
 if TYPE_CHECKING:
+    from pliant.robot.robot import RobotSpec
     from pliant.robot.semantic_checks import SemanticChecks
 
 Finding: TypeAlias = tuple[str, str, KeyPath, str, str]
@@ -48,7 +45,6 @@ def structure_problems(checked: SemanticChecks) -> Iterator[Finding]:
     yield from task_problems(checked)
     yield from _masses(checked)
     yield from rod_problems(checked)
-    yield from rod_coordinate_problems(checked)
     yield from mesh_problems(checked)
 
 
@@ -118,7 +114,7 @@ def _lost(checked: SemanticChecks, leaf: Leaf, names: set[str]) -> bool:
     if kind == "body, rod, mesh or surface" and checked.lacks("meshes", "surfaces"):
         return False
     if kind == "coordinate" and of_a_rod(checked.flat, leaf.value):
-        return False  # checked later (`rod_coordinate_problems`)
+        return False  # they depend on the model of the rod, and are checked when it is built
     if kind == "frame" and target in checked.broken.frames:
         return True  # the part has other faults, but its frames are known
     if any(checked.broken.touches(home, target) for home in homes):
@@ -126,6 +122,11 @@ def _lost(checked: SemanticChecks, leaf: Leaf, names: set[str]) -> bool:
     if checked.origins.full and any(checked.origins.counts.get((home, target)) == 0 for home in homes):
         return False  # more instances than are allowed, which is reported at their number
     return not (kind == "coordinate" and (checked.broken.lacks("joints") or checked.broken.trimmed))
+
+
+def of_a_rod(flat: RobotSpec, reference: str) -> bool:
+    """Whether a reference to a coordinate is to one of a rod, whether it exists or not."""
+    return any(reference.startswith(f"{rod}.") for rod in flat.rods)
 
 
 def _missing(checked: SemanticChecks, leaf: Leaf, names: set[str]) -> tuple[str, str]:
@@ -280,7 +281,7 @@ def _inputs(checked: SemanticChecks) -> Iterator[Finding]:
             yield "inputs", name, (), f"parameter '{name}' is not an input", "mark it with `input: true`"
         if isinstance(signal, SeriesInput):
             try:
-                recorded(signal, checked.number)
+                signal.interpolated(checked.number)
             except FileProblem as problem:
                 yield "inputs", name, ("series",), str(problem), problem.hint
             except ExpressionError:

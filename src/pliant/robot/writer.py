@@ -8,8 +8,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from pliant.language.arguments import file_name, need_spec
-from pliant.language.collection import with_defaults
 from pliant.language.files import write_whole
+from pliant.language.traversal import with_defaults
 from pliant.language.tree import WHOLE
 from pliant.robot.data import to_data
 from pliant.robot.defaults import defaults_for

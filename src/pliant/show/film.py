@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.language.arguments import ArgumentError, file_name, function, need_equations, number, positive
-from pliant.language.display import shown
 from pliant.language.files import write_whole
 from pliant.language.message_text import describe
+from pliant.language.provided import called
 from pliant.show.camera import View, look_from, view_direction
 from pliant.show.clips import run_scenes
 from pliant.show.marks import Scene, push_scale
@@ -59,10 +59,6 @@ Progress = Callable[[int, int], None]
 SLIDES = ("prismatic", "cylindrical")
 
 
-class FilmError(RuntimeError):
-    """A film cannot be made; the message suggests a fix."""
-
-
 @dataclass(frozen=True)
 class Film:
     """A film that was written, which notebooks play.
@@ -81,7 +77,7 @@ class Film:
         return f"film of {self.frames} frames in {self.path}"
 
     def _repr_html_(self) -> str:
-        return str(shown("Film.html", self))
+        return str(called("Film.html", self))
 
 
 def film(
@@ -111,16 +107,16 @@ def film(
         )
     target = file_name("path", path)
     if target.suffix not in (".mp4", ".gif"):
-        raise FilmError(f"cannot determine the format of '{target.name}': end it in .mp4 or .gif")
+        raise ArgumentError(f"cannot determine the format of '{target.name}': end it in .mp4 or .gif")
     if target.suffix == ".mp4" and shutil.which("ffmpeg") is None:
-        raise FilmError("ffmpeg, which writes .mp4, is not installed: install it, or write a .gif")
+        raise ArgumentError("ffmpeg, which writes .mp4, is not installed: install it, or write a .gif")
     if len(run.time) < 2:
-        raise FilmError("the result contains fewer than two saved times: simulate with --save-every")
+        raise ArgumentError("the result contains fewer than two saved times: simulate with --save-every")
     span = float(run.time[-1] - run.time[0])
     wanted = span / speed * fps
     if wanted > LAYOUT.most_frames - 0.5:
         what = f"the film would have {wanted + 1:.6g} frames, more than {LAYOUT.most_frames}"
-        raise FilmError(f"{what}: increase the speed or reduce the frame rate")
+        raise ArgumentError(f"{what}: increase the speed or reduce the frame rate")
     count = max(2, round(wanted) + 1)
     moments = run.time[0] + np.linspace(0, span, count)
     chosen = [int(np.argmin(np.abs(run.time - t))) for t in moments]
@@ -227,7 +223,7 @@ def _mp4(pictures: Iterator[np.ndarray], frames_per_second: float) -> bytes:
                 pass  # its messages give the reason
             if process.wait() != 0 or not target.exists():
                 errors.seek(0)
-                raise FilmError(
+                raise ArgumentError(
                     f"ffmpeg failed: {errors.read().decode(errors='replace').strip() or 'no reason given'}; write a .gif"
                 )
         return target.read_bytes()

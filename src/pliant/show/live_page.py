@@ -31,6 +31,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
+from pliant.analysis.derivation.derive import derive
 from pliant.analysis.modes import SECONDS, ModesResult, modes
 from pliant.analysis.numerics.result import Result
 from pliant.analysis.numerics.state import AssemblyError, assemble
@@ -38,10 +39,10 @@ from pliant.analysis.statics.equilibrium import Equilibrium, equilibrium
 from pliant.engine.equations import Equations, Values
 from pliant.engine.outputs import evaluate_outputs, output_units
 from pliant.engine.workspace import EvaluationError
+from pliant.language.arguments import ArgumentError
 from pliant.language.message_text import unit_text
 from pliant.parts.geometry import arrays
 from pliant.parts.joint.coordinate import LengthCoordinate
-from pliant.robot.derive import derive
 from pliant.robot.robot import RobotSpec
 from pliant.robot.rod_switch import KINDS, with_rod_model
 from pliant.show.clips import run_maker, run_scenes
@@ -599,10 +600,6 @@ LONGEST_TEXT = 1000
 """Maximum size of a browser's message [bytes], and of the text of a control [characters]."""
 
 
-class NotLocal(ValueError):
-    """Raised for an address that is not local to this machine."""
-
-
 def tunnel_advice(port: int) -> str:
     """How to see the page from another machine."""
     return (
@@ -611,9 +608,9 @@ def tunnel_advice(port: int) -> str:
 
 
 def check_host(host: str) -> None:
-    """Raise NotLocal unless the host is this machine."""
+    """Raise ArgumentError unless the host is this machine."""
     if host.strip("[]") not in LOOPBACK:
-        raise NotLocal(f"the page is served on this machine only, not on '{host}'")
+        raise ArgumentError(f"the page is served on this machine only, not on '{host}'")
 
 
 def free_port(port: int) -> int:

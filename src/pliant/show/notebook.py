@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.analysis.derivation.derive import derive
 from pliant.analysis.numerics.coordinate_rows import coordinate_rows
 from pliant.engine.outputs import output_units
-from pliant.language.column_headings import heading
 from pliant.language.faults import SpecError
-from pliant.robot.derive import derive
+from pliant.language.table_files import heading
 from pliant.robot.reader import load_text
 from pliant.show import tables
 from pliant.show.clips import Clip, pose_clip, result_clips, run_clip, start_clip
-from pliant.show.comparison_table import comparison_table
-from pliant.show.fit_page import fit_tables
 from pliant.show.page import frame, page, table, text
 from pliant.show.player import player
+from pliant.show.report import comparison_table, fit_tables
 
 if TYPE_CHECKING:
     from pliant.analysis.numerics.result import Result
@@ -31,12 +31,21 @@ if TYPE_CHECKING:
     from pliant.robot.robot import RobotSpec
     from pliant.show.film import Film
 
-MOST_PARTS = 200
-"""Robots with more coordinates are not derived just for display."""
-MOST_FRAMES = 300
-MOST_ROWS, MOST_NUMBERS = 12, 9
-LARGEST_FILM = 20_000_000
-"""Films with more bytes are not embedded."""
+
+@dataclass(frozen=True)
+class NotebookLimits:
+    """How much of a robot or result a notebook shows."""
+
+    most_parts: int = 200
+    """Robots with more coordinates are not derived just for display."""
+    most_frames: int = 300
+    most_rows: int = 12
+    most_numbers: int = 9
+    largest_film: int = 20_000_000
+    """Films with more bytes are not embedded."""
+
+
+LIMITS = NotebookLimits()
 
 
 def spec_html(spec: RobotSpec) -> str:
@@ -62,10 +71,10 @@ def equilibrium_html(found: Equilibrium) -> str:
     inputs = [(name, f"{value} {unit}".strip()) for name, value, unit in found.input_rows]
     for what, pairs in (("input", inputs), ("output", outputs)):
         words += _listed(what, pairs) if pairs else ""
-    listed = table(("coordinate", "value"), rows[: 2 * MOST_ROWS])
-    if len(rows) > 2 * MOST_ROWS or len(rows) < len(found.q):
+    listed = table(("coordinate", "value"), rows[: 2 * LIMITS.most_rows])
+    if len(rows) > 2 * LIMITS.most_rows or len(rows) < len(found.q):
         listed += f"<p>Not all of {len(found.q)} coordinates are listed one by one; <code>coordinates</code> has them all.</p>"
-    if len(rows) > MOST_ROWS:
+    if len(rows) > LIMITS.most_rows:
         listed = f"<details><summary>{len(found.q)} coordinates</summary>{listed}</details>"
     return words + listed + _view("the robot at rest", lambda: [pose_clip(found.equations, found)])
 
@@ -75,21 +84,21 @@ def _numbers(value: Any) -> str:
     values = np.ravel(value).tolist()
     if np.ndim(value) == 0:
         return f"{values[0]:.6g}"
-    return f"[{', '.join(f'{x:.6g}' for x in values[:MOST_NUMBERS])}{', ...' if len(values) > MOST_NUMBERS else ''}]"
+    return f"[{', '.join(f'{x:.6g}' for x in values[: LIMITS.most_numbers])}{', ...' if len(values) > LIMITS.most_numbers else ''}]"
 
 
 def _listed(what: str, rows: Sequence[tuple[str, str]]) -> str:
     """A table of inputs or outputs; the rest of a long one is folded."""
     head = (what, "value")
-    if len(rows) <= MOST_ROWS + 2:
+    if len(rows) <= LIMITS.most_rows + 2:
         return table(head, rows)
-    rest = f"<details><summary>{len(rows) - MOST_ROWS} more {what}s</summary>{table(head, rows[MOST_ROWS:])}</details>"
-    return table(head, rows[:MOST_ROWS]) + rest
+    first, others = rows[: LIMITS.most_rows], rows[LIMITS.most_rows :]
+    return f"{table(head, first)}<details><summary>{len(others)} more {what}s</summary>{table(head, others)}</details>"
 
 
 def _remarks(notes: Sequence[str]) -> str:
     """The remarks of a result, a paragraph each."""
-    return "".join(f"<p>{text(note)}</p>" for note in notes[:MOST_ROWS])
+    return "".join(f"<p>{text(note)}</p>" for note in notes[: LIMITS.most_rows])
 
 
 def result_of_analysis_html(found: AnalysisResult) -> str:
@@ -120,7 +129,7 @@ def film_html(found: Film) -> str:
         content = found.path.read_bytes()
     except OSError:
         return words
-    if len(content) > LARGEST_FILM:
+    if len(content) > LIMITS.largest_film:
         return f"{words}<p>It is too large to be shown here: {len(content) / 1e6:.0f} MB.</p>"
     data = base64.b64encode(content).decode()
     if found.path.suffix == ".gif":
@@ -133,15 +142,15 @@ def result_html(run: Result) -> str:
 
     def clips() -> list[Clip]:
         eqs = derive(load_text(run.recorded.attributes["model_text"]))
-        return [run_clip(eqs, run, most=MOST_FRAMES)] if len(run.time) else []
+        return [run_clip(eqs, run, most=LIMITS.most_frames)] if len(run.time) else []
 
     first, *_ = repr(run).split("\n", 1)
     return f"<p>{text(first)}</p>" + _remarks(run.warnings) + _view("the motion", clips)
 
 
 def _start(eqs: Equations) -> Clip:
-    if len(eqs.coordinates) > MOST_PARTS:
-        raise ValueError(f"more than {MOST_PARTS} coordinates")
+    if len(eqs.coordinates) > LIMITS.most_parts:
+        raise ValueError(f"more than {LIMITS.most_parts} coordinates")
     return start_clip(eqs)
 
 

@@ -1,11 +1,11 @@
-"""Reports: one self-contained page about a robot and its results."""
+"""The table of comparisons of rod models, in reports and notebooks."""
 
 from __future__ import annotations
 
 import os
 import pathlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -21,31 +21,208 @@ from pliant.analysis.statics.path import Path
 from pliant.engine.outputs import output_units
 from pliant.gradient.optimize import Optimum, spare_words
 from pliant.identify.compare import Comparison
+from pliant.identify.cross_validation import HeldOut, Profile
 from pliant.identify.fit import Fit
 from pliant.language.arguments import need_equations
-from pliant.language.column_headings import heading
 from pliant.language.files import write_whole
 from pliant.language.message_text import INSTANCE
+from pliant.language.table_files import heading
 from pliant.show import plot
 from pliant.show.clips import Clip, path_clip, pose_clip, result_clips, run_clip
-from pliant.show.comparison_table import comparison_table
-from pliant.show.figures import constraint_error
-from pliant.show.fit_page import FitContent, fit_html
-from pliant.show.page import encoded, page, prose, table, text
-from pliant.show.plot.described import figures_of
+from pliant.show.page import constraint_error, encoded, figure_html, page, prose, sketch_html, table, text
+from pliant.show.player import player
+from pliant.show.plot.analyses import figures_of
 from pliant.show.plot.identification import reference_of
 from pliant.show.plot.motion import profile_names
-from pliant.show.report_part import ReportPart
 from pliant.show.tables import overview, tree_lines
 from pliant.study.results import Table
 
 if TYPE_CHECKING:
     from pliant.engine.equations import Equations
 
-FEW_ROWS, MOST_ROWS, MOST_PLOTS, MOST_PLAYED = 12, 40, 8, 12
-"""Maximum rows of an open table, rows of any table, plots of outputs, played motions; the page states what is omitted."""
-TOGETHER, MOST_LINES = 6, 12
-"""Maximum number of inputs in one plot, and of lines of a repeated output."""
+
+def comparison_table(rows: Sequence[Comparison]) -> str:
+    """Errors and times of rod models as HTML."""
+    unit = rows[0].unit if rows else "mm"
+    errors = tuple(f"{what} [{unit}]" for what in ("mean error", "largest error", "mean error at rest"))
+    head = ("rod", "states", *errors, "run [s]", "times real time", "code [kB]", "memory [kB]")
+    lines = []
+    for r in rows:
+        numbers = (
+            r.mean_error_mm,
+            r.max_error_mm,
+            r.static_mean_error_mm,
+            r.run_s,
+            r.realtime_factor,
+            r.code_kb,
+            r.memory_kb,
+        )
+        states = "failed" if r.status == "failed" else r.states
+        lines.append((r.rod, states, *(f"{x:.6g}" if np.isfinite(x) else "-" for x in numbers)))
+    return table(head, lines)
+
+
+@dataclass(frozen=True)
+class FitContent:
+    """A fit, with the results of its checks, if they were made."""
+
+    fit: Fit
+    held_out: HeldOut | None = None
+    profiles: tuple[Profile, ...] = ()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Remarks of the fit."""
+        return self.fit.warnings
+
+
+def fit_html(found: FitContent) -> str:
+    """A fit as parts of a page."""
+    return "".join(_parts(found))
+
+
+def fit_tables(fit: Fit) -> str:
+    """The tables of a fit: its parameters, their correlations, and errors."""
+    return "".join(_tables(fit))
+
+
+def _tables(fit: Fit) -> Iterator[str]:
+    exact = "exact derivatives" if fit.derivatives == "exact" else f"finite differences ({fit.derivatives})"
+    yield f"<p>{text(fit.message)}; {fit.evaluations} evaluations with {text(exact)}.</p>"
+    yield _values(fit)
+    if len(fit.parameters) > 1:
+        names = list(fit.parameters)
+        rows = [(name, *(f"{x:+.3f}" for x in row)) for name, row in zip(names, fit.correlation, strict=True)]
+        yield f"<h3>Correlations of the errors</h3>{table(('', *names), rows)}"
+    yield f"<h3>Errors</h3>{_mean_errors(fit)}{_output_errors(fit)}"
+
+
+def _parts(found: FitContent) -> Iterator[str]:
+    fit = found.fit
+    yield from _tables(fit)
+    words = "measured outputs, and the model before and after the fit"
+    yield f'<div class="pictures">{figure_html(partial(plot.fit, fit), words)}</div>'
+    if found.held_out is not None:
+        yield _held_out(fit, found.held_out)
+    if found.profiles:
+        yield _profiles(fit, found.profiles)
+
+
+def _values(fit: Fit) -> str:
+    rows = []
+    for name, value in fit.parameters.items():
+        unit, deviation, moved = fit.units[name], fit.deviations[name], fit.finer_rods.get(name)
+        bound = " (at its bound)" if name in fit.at_bounds else ""
+        finer = "" if moved is None else unit.plain(moved, "+.2g")
+        interval = unit.interval(*fit.intervals[name], deviation)
+        found = f"{unit.value(value, deviation)}{bound}"
+        rows.append((name, unit.plain(fit.start[name]), found, unit.plain(deviation, ".2g"), interval, finer))
+    head = ("parameter", "before", "found", "standard deviation", "95 % interval", "change with finer rods")
+    return table(head, rows) if fit.finer_rods else table(head[:-1], [row[:-1] for row in rows])
+
+
+def _mean_errors(fit: Fit) -> str:
+    errors = [("fitted samples", f"{fit.before_mm:.4g}", f"{fit.after_mm:.4g}")]
+    if np.isfinite(fit.after_test_mm):
+        errors.append(("held-out samples", f"{fit.before_test_mm:.4g}", f"{fit.after_test_mm:.4g}"))
+    return table((f"mean error [{fit.unit}]", "before", "after"), errors)
+
+
+def _output_errors(fit: Fit) -> str:
+    rows = [
+        (e.measurement, f"{e.output} [{e.unit}]", *(f"{x:.4g}" for x in (e.before_rms, e.after_rms, e.deviation)))
+        for e in fit.errors
+    ]
+    head = ("measurement", "output", "root mean square before", "after", "assumed standard deviation")
+    return table(head, rows)
+
+
+def _held_out(fit: Fit, found: HeldOut) -> str:
+    units = {error.output: error.unit for error in fit.errors}
+    errors = [(f"{name} [{units[name]}]", f"{rms:.4g}") for name, rms in found.rms.items()]
+    head = ("parameter", *(f"without fold {k + 1}" for k in range(len(found.parameters))), "spread")
+    rows = [
+        (
+            name,
+            *(fit.units[name].value(x[name], spread) for x in found.parameters),
+            fit.units[name].plain(spread, ".2g"),
+        )
+        for name, spread in found.spread.items()
+    ]
+    title = f"<h3>Held out and predicted, in {len(found.parameters)} folds</h3>"
+    return title + table(("output", "root mean square error"), errors) + table(head, rows)
+
+
+def _profiles(fit: Fit, profiles: tuple[Profile, ...]) -> str:
+    rows = [(x.name, fit.units[x.name].interval(*x.interval, fit.deviations[x.name])) for x in profiles]
+    words = "rise of the sum of squares with {} held at other values"
+    drawn = "".join(figure_html(partial(plot.likelihood, one), words.format(one.name)) for one in profiles)
+    head = ("parameter", "95 % interval by its profile")
+    return f'<h3>Profiles</h3>{table(head, rows)}<div class="pictures">{drawn}</div>'
+
+
+@dataclass(frozen=True)
+class ReportPart:
+    """A section of a report.
+
+    Attributes:
+        name: id of its player on the page.
+        missing: what could not be drawn in the whole report, with the reason.
+    """
+
+    name: str
+    missing: list[str] = field(default_factory=list)
+
+    def made(self, make: Callable[[], str], what: str) -> str:
+        """The HTML that a function returns, or a remark that it is missing. PLIANT_DEBUG raises the error instead."""
+        try:
+            return make()
+        except Exception as reason:
+            if os.environ.get("PLIANT_DEBUG"):
+                raise
+            self.missing.append(f"{what} ({str(reason) or type(reason).__name__})")
+            return f'<p class="warning" role="note">Missing, because of an error: {text(self.missing[-1])}</p>'
+
+    def figure(self, draw: Callable[[], Any], words: str) -> str:
+        """A figure with `words` as alternative text."""
+        return self.made(lambda: figure_html(draw, words), words)
+
+    def sketch(self, eqs: Equations, pose: Any, words: str) -> str:
+        """The drawing of the robot."""
+        return self.made(lambda: sketch_html(eqs, pose, words), words)
+
+    def player(self, title: str, make: Callable[[], Sequence[Clip]], all_of: tuple[int, str] | None = None) -> str:
+        """The three-dimensional view of the clips that a function makes, nothing if there are none. all_of: the number of frames of
+        the clip, or of clips, that there could be, and what they are; a note states how many of them are played."""
+
+        def html() -> str:
+            clips = make()
+            if not clips:
+                return ""
+            shown = player(self.name, title, clips)
+            count = len(clips[0].times) if len(clips) == 1 and not clips[0].loops else len(clips)
+            if all_of is None or count >= all_of[0]:
+                return shown
+            return f'{shown}<p class="note">{count} of {all_of[0]} {all_of[1]} are played.</p>'
+
+        return self.made(html, title)
+
+
+@dataclass(frozen=True)
+class ReportLimits:
+    """How much of a result a report shows."""
+
+    few_rows: int = 12
+    most_rows: int = 40
+    most_plots: int = 8
+    most_played: int = 12
+    """Maximum rows of an open table, rows of any table, plots of outputs, played motions; the page states what is omitted."""
+    together: int = 6
+    most_lines: int = 12
+    """Maximum number of inputs in one plot, and of lines of a repeated output."""
+
+
+LIMITS = ReportLimits()
 
 
 @dataclass(frozen=True)
@@ -139,7 +316,7 @@ def _model(eqs: Equations, part: ReportPart) -> str:
     drawn = part.sketch(eqs, None, "the robot at the start")
     parts = [f'<div class="pictures">{drawn}{table(("", ""), shown.totals)}</div>']
     for sheet in shown.sheets:
-        rows = sheet.rows[:MOST_ROWS]
+        rows = sheet.rows[: LIMITS.most_rows]
         more = f'<p class="note">{len(sheet.rows) - len(rows)} more rows are not shown.</p>' * (
             len(sheet.rows) > len(rows)
         )
@@ -157,7 +334,9 @@ def _equilibrium(eqs: Equations, found: Equilibrium, part: ReportPart) -> str:
     along, units = profile_names(found), output_units(eqs.model)
     outputs = [(heading(key, units[key]), _number(x)) for key, x in found.outputs.items() if key not in along]
     if along:
-        drawn = (part.figure(partial(plot.profile, found, key), f"{key} along the rod") for key in along[:MOST_PLOTS])
+        drawn = (
+            part.figure(partial(plot.profile, found, key), f"{key} along the rod") for key in along[: LIMITS.most_plots]
+        )
         parts.append(f'<div class="pictures">{"".join(drawn)}</div>')
     parts.append(table(("output", "value"), outputs) if outputs else "")
     return "".join([*parts, _long_table(("coordinate", "value (SI)"), rows)])
@@ -175,7 +354,7 @@ def _result(eqs: Equations, found: AnalysisResult, part: ReportPart) -> str:
         parts.append(_long_table(sheet.columns, sheet.rows, sheet.words))
     poses = sum(1 for _ in found.poses())
     title = type(found).analysis.title.lower()
-    parts.append(part.player(title, lambda: result_clips(found, most=MOST_PLAYED), (poses, title)))
+    parts.append(part.player(title, lambda: result_clips(found, most=LIMITS.most_played), (poses, title)))
     parts.append(f'<p class="note">{text(type(found).played)}</p>' if type(found).played and poses else "")
     return "".join(parts)
 
@@ -215,12 +394,12 @@ def _motion_figures(run: Result, part: ReportPart) -> Iterator[str]:
     )  # attached models last
     along = profile_names(run)
     groups = _repeated(run, names)
-    for group in groups[:MOST_PLOTS]:
+    for group in groups[: LIMITS.most_plots]:
         if group[0] in along:
             yield part.figure(partial(plot.profile, run, group[0]), f"{group[0]} along the rod")
         else:
             yield part.figure(partial(plot.trajectory, run, group), f"{', '.join(group)} over time")
-    left = [name for group in groups[MOST_PLOTS:] for name in group]
+    left = [name for group in groups[LIMITS.most_plots :] for name in group]
     if left:
         yield f'<p class="note">{len(left)} more {"is" if len(left) == 1 else "are"} not drawn: {text(", ".join(left[:40]))}</p>'
     yield from _input_figures(run, part)
@@ -237,7 +416,7 @@ def _repeated(run: Result, names: Sequence[str]) -> list[list[str]]:
         kind = (name, "") if name in along else (INSTANCE.sub("[i]", name), run[name].unit)
         lines = int(np.prod(np.shape(run[name])[1:]))
         rows = groups.setdefault(kind, [[]])
-        if rows[-1] and lines * (len(rows[-1]) + 1) > MOST_LINES:
+        if rows[-1] and lines * (len(rows[-1]) + 1) > LIMITS.most_lines:
             rows.append([])
         rows[-1].append(name)
     return [group for rows in groups.values() for group in rows]
@@ -248,7 +427,7 @@ def _input_figures(run: Result, part: ReportPart) -> Iterator[str]:
     moving = [name for name, values in run.inputs.items() if np.ptp(values)]
     for unit in dict.fromkeys(run.input(name).unit for name in moving):
         names = [name for name in moving if run.input(name).unit == unit]
-        for few in (names[k : k + TOGETHER] for k in range(0, len(names), TOGETHER)):
+        for few in (names[k : k + LIMITS.together] for k in range(0, len(names), LIMITS.together)):
             yield part.figure(partial(plot.inputs, run, few), f"inputs {', '.join(few)} over time")
 
 
@@ -273,15 +452,15 @@ def _sweep(eqs: Equations, found: SweepContent, part: ReportPart) -> str:
     drawn += part.figure(partial(plot.parallel, table_, by, largest=found.largest), f"all cases and their {by}")
     parts.append(f'<div class="pictures">{drawn}</div>')
     parts.append(part.player("the best cases", lambda: [_case_clip(*case) for case in found.best]))
-    ranked = table_.ranked(by, largest=found.largest)[:MOST_ROWS]
+    ranked = table_.ranked(by, largest=found.largest)[: LIMITS.most_rows]
     rows = [(k, *(_cell(x[k]) for x in table_.varied.values()), _cell(values[k])) for k in ranked]
     units = table_.units
     head = ("case", *(f"{x} [{units[x]}]" if units.get(x) else x for x in (*table_.varied, by)))
     parts.append(f"<h3>{'Largest' if found.largest else 'Smallest'} {text(by)}</h3>")
-    parts.append(table(head, rows[:FEW_ROWS]))
-    if rows[FEW_ROWS:]:
-        parts.append(f"<details><summary>more cases</summary>{table(head, rows[FEW_ROWS:])}</details>")
-    reasons = [(k, table_.message[k]) for k in np.flatnonzero(table_.status == "failed")[:MOST_ROWS]]
+    parts.append(table(head, rows[: LIMITS.few_rows]))
+    if rows[LIMITS.few_rows :]:
+        parts.append(f"<details><summary>more cases</summary>{table(head, rows[LIMITS.few_rows :])}</details>")
+    reasons = [(k, table_.message[k]) for k in np.flatnonzero(table_.status == "failed")[: LIMITS.most_rows]]
     return "".join([*parts, "<h3>Cases that failed</h3>" + table(("case", "reason"), reasons) if reasons else ""])
 
 
@@ -325,11 +504,15 @@ def _reproduction(eqs: Equations) -> str:
 
 
 def _long_table(head: Sequence[str], rows: Sequence[Sequence[Any]], what: str = "") -> str:
-    more = f'<p class="note">{len(rows) - MOST_ROWS} more rows are not shown.</p>' if len(rows) > MOST_ROWS else ""
-    made = table(head, rows[:MOST_ROWS]) + more
+    more = (
+        f'<p class="note">{len(rows) - LIMITS.most_rows} more rows are not shown.</p>'
+        if len(rows) > LIMITS.most_rows
+        else ""
+    )
+    made = table(head, rows[: LIMITS.most_rows]) + more
     return (
         made
-        if len(rows) <= FEW_ROWS
+        if len(rows) <= LIMITS.few_rows
         else f"<details><summary>{len(rows)} {text(what or f'{head[0]}s')}</summary>{made}</details>"
     )
 

@@ -16,7 +16,7 @@ from pliant.engine.kernel import route_kernels
 from pliant.engine.model import placement_matrices
 from pliant.language.placement import Attachment, Axis, Placement
 from pliant.language.scalar import AS_AT_START
-from pliant.parts.body.body import Body, Box, Cylinder, SlenderRod, Sphere, Tube
+from pliant.parts.body import Body, Box, Cylinder, SlenderRod, Sphere, Tube
 from pliant.parts.external_load import Wrench
 from pliant.parts.joint import Cylindrical, Planar, Prismatic, Revolute, Universal
 from pliant.parts.joint.coordinate import LengthCoordinate

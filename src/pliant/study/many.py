@@ -23,11 +23,11 @@ from pliant.analysis.numerics.netcdf_files import save_dataset
 from pliant.analysis.numerics.result import INTERRUPTED
 from pliant.analysis.numerics.versions import versions
 from pliant.analysis.simulate import Simulate
-from pliant.engine.model.time_series import TimeSeries
 from pliant.language.arguments import ArgumentError, choice, file_name, known_keywords, mapping, name_tuple, whole
-from pliant.language.deadline import time_is_up
+from pliant.language.limits import time_is_up
 from pliant.language.message_text import suggestion
 from pliant.language.public_names import analyses
+from pliant.language.time_series import TimeSeries
 from pliant.study.analyses import CaseAnalysis, Outcome, case_analysis, units
 from pliant.study.cases import Cases, cases, read_cases
 from pliant.study.execution import StudyWork, opened_executor, run_on_executor, run_on_threads

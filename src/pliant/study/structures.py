@@ -11,6 +11,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from pliant.analysis.derivation.derive import derive
 from pliant.engine.core import UnknownName
 from pliant.engine.equations import Equations
 from pliant.engine.model.model import SI_HINT
@@ -18,11 +19,11 @@ from pliant.engine.state import rate_name
 from pliant.language.arguments import ArgumentError, is_number, number
 from pliant.language.dimension import Dimension
 from pliant.language.evaluate import UNKNOWN, evaluate
+from pliant.language.faults import ExpressionError
 from pliant.language.message_text import describe, unit_text
-from pliant.language.syntax import ExpressionError, Number, parse
-from pliant.language.units import Unit, UnitError, parse_unit
-from pliant.language.value_checks import wrong_dimension
-from pliant.robot.derive import derive
+from pliant.language.parameter import wrong_dimension
+from pliant.language.syntax import Number, parse
+from pliant.language.units import Unit, parse_unit
 from pliant.robot.reader import load, load_text
 from pliant.robot.robot import RobotSpec
 from pliant.robot.rod_switch import rods_named, with_rod_model
@@ -212,7 +213,7 @@ class _Reader:
             unit = units.get(name, "rad/s")
         try:
             return parse_unit(unit).dimension
-        except UnitError:
+        except ExpressionError:
             return None
 
     def _check_unit(self, name: str, unit: Unit) -> None:

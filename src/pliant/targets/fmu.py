@@ -40,8 +40,7 @@ from pliant.language.dimension import BASE_UNITS
 from pliant.language.files import write_whole
 from pliant.language.message_text import unit_text
 from pliant.language.units import parse_unit
-from pliant.targets.base import Export, Target, exporter, write_file
-from pliant.targets.xml_text import valid
+from pliant.targets.base import Export, Target, exporter, valid, write_file
 
 NOT_IN_AN_FMU = ("main.c", "CMakeLists.txt", "README.txt")
 FLAGS = ("-std=c11", "-fPIC", "-fvisibility=hidden", "-fno-math-errno", "-fno-trapping-math", "-w")

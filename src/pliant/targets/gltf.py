@@ -15,11 +15,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from pliant.analysis.derivation.derive import derive
 from pliant.analysis.numerics.result import Result
 from pliant.engine.equations import Equations
 from pliant.language.arguments import need_equations
 from pliant.parts.geometry import arrays
-from pliant.robot.derive import derive
 from pliant.robot.reader import load_text
 from pliant.show.clips import Clip, run_clip, start_clip
 from pliant.show.stage import STAGE_LAYOUT, Stage, make_stage, unit_shape

@@ -11,19 +11,27 @@ import numpy as np
 from pliant._version import __version__
 from pliant.io.c_text import ExportError
 from pliant.language.message_text import enumeration
-from pliant.targets.base import exporter
+from pliant.targets.base import XmlText, exporter
 from pliant.targets.rigid import RigidRobot, RigidTarget, heading
 from pliant.targets.rigid_forces import Line
 from pliant.targets.rigid_tree import WORLD, Joint, Link, RigidTree, Shape, quaternion
-from pliant.targets.xml_text import XmlText
 
-LEAST_INERTIA = 2e-15
-"""Minimum mass [kg] and moments of inertia [kg m^2] of moving bodies in MuJoCo."""
-LONGEST_STEP = 2e-3
-STEPS_PER_RADIAN = 1.0
-"""Steps per radian of the fastest oscillation; below a half, MuJoCo's steps are unstable."""
-DEEPEST = 450
-"""Maximum nesting depth of bodies in MuJoCo's XML reader."""
+
+@dataclass(frozen=True)
+class MujocoLimits:
+    """Limits of MuJoCo, and of the steps that suit a robot."""
+
+    least_inertia: float = 2e-15
+    """Minimum mass [kg] and moments of inertia [kg m^2] of moving bodies in MuJoCo."""
+    longest_step: float = 2e-3
+    """Longest time step that is written [s]."""
+    steps_per_radian: float = 1.0
+    """Steps per radian of the fastest oscillation; below a half, MuJoCo's steps are unstable."""
+    deepest: int = 450
+    """Maximum nesting depth of bodies in MuJoCo's XML reader."""
+
+
+MUJOCO = MujocoLimits()
 
 
 class Mjcf(RigidTarget):
@@ -233,19 +241,21 @@ class _Body:
         for link in self.tree.links:
             self.children.setdefault(link.parent, []).append(link)
             depth[link.node] = depth[link.parent] + 1
-        if max(depth.values()) > DEEPEST:
+        if max(depth.values()) > MUJOCO.deepest:
             raise ExportError(
-                f"the robot is a chain of {max(depth.values())} bodies, and MuJoCo supports up to {DEEPEST}",
+                f"the robot is a chain of {max(depth.values())} bodies, and MuJoCo supports up to {MUJOCO.deepest}",
                 "use fewer links",
             )
 
     def remarks(self) -> list[str]:
         """Minimum masses required by MuJoCo, added to links that lack them."""
-        light = [link.name for link in self.tree.links if link.joints and np.min(_moments(link)[0]) < LEAST_INERTIA]
+        light = [
+            link.name for link in self.tree.links if link.joints and np.min(_moments(link)[0]) < MUJOCO.least_inertia
+        ]
         if not light:
             return []
         return [
-            f"{enumeration(light)}: moments of inertia below {LEAST_INERTIA:g} kg*m^2 are raised to it: MuJoCo has no "
+            f"{enumeration(light)}: moments of inertia below {MUJOCO.least_inertia:g} kg*m^2 are raised to it: MuJoCo has no "
             "point masses"
         ]
 
@@ -266,7 +276,7 @@ class _Body:
         for joint in self._joints(link):
             self._joint(link, joint)
         moments, axes = _moments(link)
-        least = LEAST_INERTIA if link.joints else 0.0
+        least = MUJOCO.least_inertia if link.joints else 0.0
         if link.mass > 0 or link.joints:
             self.xml.leaf(
                 "inertial",
@@ -336,6 +346,10 @@ def _possible(moments: np.ndarray) -> np.ndarray:
 
 def _step(robot: RigidRobot) -> float:
     """A time step [s] that resolves the fastest oscillation in MuJoCo: 1, 2 or 5 times a power of ten."""
-    longest = min(LONGEST_STEP, 1 / (STEPS_PER_RADIAN * robot.fastest)) if robot.fastest > 0 else LONGEST_STEP
+    longest = (
+        min(MUJOCO.longest_step, 1 / (MUJOCO.steps_per_radian * robot.fastest))
+        if robot.fastest > 0
+        else MUJOCO.longest_step
+    )
     power = int(np.floor(np.log10(longest)))
     return max(step for x in (1, 2, 5) if (step := float(f"{x}e{power}")) <= longest * (1 + 1e-9))

@@ -15,6 +15,7 @@ import numpy as np
 import scipy
 from pydantic import Field
 
+from pliant.analysis.derivation.rod_frequencies import with_rod_frequencies
 from pliant.analysis.modes import modes
 from pliant.analysis.numerics.state import AssemblyError, assemble
 from pliant.analysis.numerics.status import AnalysisFailed
@@ -29,13 +30,28 @@ from pliant.parts.joint.coordinate_force import is_armature
 from pliant.parts.rod.pseudo_rigid import PseudoRigid
 from pliant.parts.rod.rod import Rod
 from pliant.parts.rod.strains import LABELS, SETS, Free
-from pliant.robot.rod_frequencies import with_rod_frequencies
 from pliant.targets.base import Export, Target, write_file
 from pliant.targets.rigid_forces import LinearForm, RigidForces, rigid_forces
 from pliant.targets.rigid_tree import RigidTree, rigid_tree
 
-WIDTH = 110
-"""Length of the lines of comments."""
+
+@dataclass(frozen=True)
+class RigidNumbers:
+    """Numbers of the comparison of natural frequencies, and of comments."""
+
+    width: int = 110
+    """Length of the lines of comments."""
+    compared: int = 6
+    """Number of natural frequencies that are compared."""
+    rigid: float = 2e-3
+    """Fraction of the other frequencies below which a frequency belongs to a rigid-body motion."""
+    slender: float = 10.0
+    """Ratio of the frequencies of extension and bending, of a clamped rod, above which links do not extend."""
+    clamped: float = 0.446
+    """Ratio of these frequencies over `length sqrt(EA/EI)`: pi/2 over 3.52."""
+
+
+NUMBERS = RigidNumbers()
 
 
 class RigidTarget(Target):
@@ -132,23 +148,15 @@ def heading(robot: RigidRobot, first: str, remarks: Sequence[str]) -> list[str]:
         "Joints and frames have the names of the model's coordinates and frames; units are SI.",
     ]
     if robot.rods is not None:
-        lines += wrap(str(robot.rods), WIDTH)
+        lines += wrap(str(robot.rods), NUMBERS.width)
     lines += ["Differences from the model:"] if remarks else ["Nothing of the model is omitted."]
-    return lines + [line for remark in remarks for line in wrap(f"* {remark}", WIDTH, subsequent_indent="  ")]
+    return lines + [line for remark in remarks for line in wrap(f"* {remark}", NUMBERS.width, subsequent_indent="  ")]
 
 
 # -- rods as links ---------------------------------------------------------------------------------------------------
 
-COMPARED = 6
-"""Number of natural frequencies that are compared."""
 STRETCH, BENDS = 2, (3, 4)
 """Indices of strains."""
-RIGID = 2e-3
-"""Fraction of the other frequencies below which a frequency belongs to a rigid-body motion."""
-SLENDER = 10.0
-"""Ratio of the frequencies of extension and bending, of a clamped rod, above which links do not extend."""
-CLAMPED = 0.446
-"""Ratio of these frequencies over `length sqrt(EA/EI)`: pi/2 over 3.52."""
 
 
 @dataclass(frozen=True)
@@ -222,7 +230,7 @@ def with_links(eqs: Equations, links: int) -> Equations:
     probe = _with_links(eqs, 2, {name: _allowed(rod, SETS["unshearable"]) for name, rod in eqs.model.spec.rods.items()})
     strains = {}
     for name, rod in eqs.model.spec.rods.items():
-        stretches = _stretch_over_bending(probe, name) < SLENDER
+        stretches = _stretch_over_bending(probe, name) < NUMBERS.slender
         strains[name] = _allowed(rod, SETS["unshearable" if stretches else "kirchhoff"])
     return _with_links(eqs, links, strains)
 
@@ -255,7 +263,7 @@ def _stretch_over_bending(eqs: Equations, rod: str) -> float:
     form = LinearForm.of(force.kind.effect, own, force.kind.signals, at, np.zeros(force.kind.signals))
     stiffness = np.diag(form.stiffness)
     length = float(model.environment_with(eqs.given_parameters).value(model.spec.rods[rod].length))
-    return float(CLAMPED * length * np.sqrt(stiffness[free.index(STRETCH)] / np.min(stiffness[bends])))
+    return float(NUMBERS.clamped * length * np.sqrt(stiffness[free.index(STRETCH)] / np.min(stiffness[bends])))
 
 
 def rod_error(eqs: Equations, linked: Equations) -> RodError | None:
@@ -290,9 +298,11 @@ def _rest(eqs: Equations) -> Equilibrium | None:
 def _frequencies(eqs: Equations, rest: Equilibrium | None) -> np.ndarray:
     """The lowest natural frequencies [Hz] of oscillations."""
     try:
-        found = modes(eqs, at="initial" if rest is None else rest, undamped=True, count=4 * COMPARED)
+        found = modes(eqs, at="initial" if rest is None else rest, undamped=True, count=4 * NUMBERS.compared)
     except (AnalysisFailed, AssemblyError, EvaluationError, ArgumentError):
         return np.zeros(0)
     oscillating = np.sort(found.frequencies[[kind == "oscillating" for kind in found.kinds]])
     # free motions of a robot with contacts oscillate due to round-off
-    return oscillating[oscillating > RIGID * np.max(oscillating[:COMPARED], initial=0.0)][:COMPARED]
+    return oscillating[oscillating > NUMBERS.rigid * np.max(oscillating[: NUMBERS.compared], initial=0.0)][
+        : NUMBERS.compared
+    ]

@@ -22,15 +22,14 @@ from pliant.engine.model.system import (
     RouteInstance,
 )
 from pliant.language.message_text import enumeration
-from pliant.parts.constraint.frames import CONSTANTS as FRAMES
-from pliant.parts.external_load.wrench import CONSTANTS as LOAD
-from pliant.parts.external_load.wrench import WRENCH
+from pliant.parts.constraint import CONSTANTS as FRAMES
+from pliant.parts.external_load import WRENCH
+from pliant.parts.external_load import WRENCH_CONSTANTS as LOAD
 from pliant.parts.formula.base import STOPS
 from pliant.parts.joint.coordinate_force import ORIENTATION, ORIENTATION_FORCE
 from pliant.parts.link.axial import AXIAL, axial_force
-from pliant.parts.tendon.elastic import CONSTANTS as ELASTIC
-from pliant.parts.tendon.elastic import elastic_line
-from pliant.parts.tendon.tension import GIVEN_TENSION
+from pliant.parts.tendon.tendons import CONSTANTS as ELASTIC
+from pliant.parts.tendon.tendons import GIVEN_TENSION, elastic_line
 from pliant.targets.rigid_tree import WORLD, RigidTree, is_solid, moved
 
 # -- forms that other programs support --------------------------------------------------------------------------------

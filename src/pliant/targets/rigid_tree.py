@@ -24,7 +24,7 @@ from pliant.language.scalar import Scalar
 from pliant.parts.motion import FIXED, FREE, PLANAR_XZ, PLANAR_YZ, ROTATION, SCREW, TRANSLATION
 from pliant.parts.rod.pseudo_rigid import PseudoRigid
 from pliant.parts.rod.strains import held_strains
-from pliant.parts.section.table import Table
+from pliant.parts.section.shapes import Table
 from pliant.robot.robot import RobotSpec
 
 WORLD = 0

@@ -10,10 +10,9 @@ import numpy as np
 from pliant._version import __version__
 from pliant.io.c_text import ExportError
 from pliant.language.message_text import enumeration
-from pliant.targets.base import exporter
+from pliant.targets.base import XmlText, exporter, written
 from pliant.targets.rigid import RigidRobot, RigidTarget, heading
 from pliant.targets.rigid_tree import WORLD, Joint, Link, Shape
-from pliant.targets.xml_text import XmlText, written
 
 UNLIMITED = 1e6
 """Value of limits that the model does not define, but URDF requires [N, N m, m, m/s or rad/s]."""

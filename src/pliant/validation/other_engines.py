@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pliant.robot.derive import derive
+from pliant.analysis.derivation.derive import derive
 from pliant.robot.reader import load_text
 from pliant.validation.case import CaseResult, cases_of
 

@@ -15,11 +15,9 @@ import numpy as np
 
 from pliant.analysis.numerics.versions import versions
 from pliant.language.files import write_whole
-from pliant.show.figures import figure_html
-from pliant.show.page import encoded, page, table, text
+from pliant.show.page import encoded, figure_html, page, table, text
 from pliant.show.plot.style import COLOURS, DASHES, axes, key
-from pliant.validation.case import Plot
-from pliant.validation.running import NotRun, Outcome, ValidationResults
+from pliant.validation.case import NotRun, Outcome, Plot, ValidationResults
 
 PACKAGES = ("scipy", "pin", "mujoco")
 """Additional packages whose versions are listed."""

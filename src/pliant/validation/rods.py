@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import scipy
 
+from pliant.analysis.derivation.derive import derive
 from pliant.engine.equations import Equations
-from pliant.robot.derive import derive
 from pliant.robot.reader import load
 from pliant.robot.robot import RobotSpec
 from pliant.robot.rod_switch import with_rod_model

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import scipy
 
+from pliant.analysis.derivation.derive import derive
 from pliant.analysis.modes import modes
 from pliant.analysis.statics.continuation import continuation
-from pliant.robot.derive import derive
 from pliant.robot.reader import load_text
 from pliant.validation.case import CaseResult, Line, Plot, cases_of
 

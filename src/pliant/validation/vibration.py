@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import scipy
 
+from pliant.analysis.derivation.derive import derive
 from pliant.analysis.modes import modes
-from pliant.robot.derive import derive
 from pliant.robot.reader import load, load_text
 from pliant.validation.case import CaseResult, Line, Plot, cases_of
 from pliant.validation.rods import BENDING, LINE_MASS, SLENDER, cantilevers, in_models

@@ -5,9 +5,9 @@ import pytest
 from scipy.signal import lsim
 
 from pliant import State, derive, equilibrium, linearize, load, load_text, modes, simulate
-from pliant.engine.model.time_series import TimeSeries
 from pliant.engine.outputs import evaluate_outputs
 from pliant.language.arguments import ArgumentError
+from pliant.language.time_series import TimeSeries
 
 CART_POLE = """
 pliant: 1

@@ -10,8 +10,8 @@ import pytest
 
 from pliant.engine.model import sampling
 from pliant.engine.model.sampling import CompareTime, sampled
-from pliant.engine.model.time_series import TimeSeries
 from pliant.language.arguments import ArgumentError
+from pliant.language.time_series import TimeSeries
 
 RNG = np.random.default_rng(3)
 

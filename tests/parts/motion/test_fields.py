@@ -4,7 +4,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from pliant.parts.motion.fields import Fields
+from pliant.parts.motion.base import Fields
 
 LAYOUT = Fields("end:pose", "axes:matrix") + Fields("stiffness:6", "rest")
 

@@ -22,9 +22,16 @@ from pliant.parts import Cosserat
 from pliant.parts.geometry import se3
 from pliant.parts.motion import FREE
 from pliant.parts.motion.arc_coordinates import ArcCoordinates
-from pliant.parts.rod.arc import SERIES_BELOW, arc_integrals, arc_motion, slopes, stumpff
-from pliant.parts.rod.pcc import arc_inertia
-from pliant.parts.rod.pcc_cog import energy_constants, lumped_inertia
+from pliant.parts.rod.pcc import (
+    SERIES_BELOW,
+    arc_inertia,
+    arc_integrals,
+    arc_motion,
+    energy_constants,
+    lumped_inertia,
+    slopes,
+    stumpff,
+)
 from pliant.robot.rod_switch import with_rod_model
 
 SMALL = (0.0, 1e-12, 1e-8, 1e-4)

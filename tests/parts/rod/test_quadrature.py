@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pliant import derive, equilibrium, load_text
-from pliant.parts.rod.quadrature import divide
+from pliant.parts.rod.stations import divide
 from pliant.robot.rod_switch import with_rod_model
 
 KINDS = ["pcs:3", "gvs:2", "cosserat:4", "finite_element:3", "pseudo_rigid:4", "polynomial:3", "pcc:3", "timoshenko:3"]

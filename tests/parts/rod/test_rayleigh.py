@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from pliant import SpecError, derive, load_text, modes
+from pliant.analysis.derivation.rod_frequencies import clamped_frequencies
 from pliant.engine.kernel import frame_force_kernels
 from pliant.parts.rod.finite_element import DRAG
 from pliant.robot.flattening import flatten
-from pliant.robot.rod_frequencies import clamped_frequencies
 
 ROD = """
 pliant: 1
@@ -189,6 +189,6 @@ def test_damping_at_modes_is_kept_by_pickles_and_copies():
 
 
 def test_a_rod_that_is_too_large_to_follow_has_a_remark(monkeypatch):
-    monkeypatch.setattr("pliant.robot.rod_frequencies.MANY", 5)
+    monkeypatch.setattr("pliant.analysis.derivation.rod_frequencies.MANY", 5)
     with pytest.warns(UserWarning, match="with other parameters .* they do not change"):
         derive(soft("pcs, elements: 3"))

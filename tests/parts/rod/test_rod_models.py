@@ -6,8 +6,8 @@ import pytest
 
 from pliant import derive, dump, equilibrium, load, load_text
 from pliant.engine.kernel import coordinate_force_kernels, frame_force_kernels
-from pliant.language.aliases import ALIASES
 from pliant.language.faults import SpecError
+from pliant.language.names import ALIASES
 from pliant.parts.formula.base import Effect, FrameForce, world_jacobian
 from pliant.parts.formula.relative import relative_force
 from pliant.parts.geometry import se3, so3
@@ -261,8 +261,8 @@ def test_a_model_switched_in_python_is_written_and_overrides_defaults():
 
 def test_a_rod_with_more_elements_than_asked_for_says_so_and_is_named_truly():
     """The ten eyelets of the trunk's tendons between base and tip are sections, so three elements cannot be had."""
+    from pliant.analysis.derivation.rod_coordinates import rod_coordinates
     from pliant.identify.compare import compare
-    from pliant.robot.rod_coordinates import rod_coordinates
 
     spec = load("trunk")
     coarse = with_rod_model(spec, "upper", "cosserat:3")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pliant import derive, equilibrium, load_text
-from pliant.parts.rod.curve import frames_along
+from pliant.parts.rod.shape import frames_along
 from pliant.robot.rod_switch import parse_rod_model, with_rod_model
 
 LENGTH, E, RADIUS = 0.3, 1e6, 0.01

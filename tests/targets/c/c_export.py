@@ -17,12 +17,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pliant.analysis.derivation.derive import derive
 from pliant.analysis.motion.simulate import simulate
 from pliant.engine.equations import Equations
 from pliant.io.c_text import robot_identifier
 from pliant.io.export_c import METHODS
 from pliant.robot import load_text
-from pliant.robot.derive import derive
 from pliant.targets.c import export_c
 
 needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")

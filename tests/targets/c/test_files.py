@@ -10,12 +10,12 @@ import pytest
 from c_export import FOUR_BAR, Export
 
 import pliant
+from pliant.analysis.derivation.derive import derive
 from pliant.analysis.numerics.state import AssemblyError
 from pliant.cli import run as run_command
 from pliant.io.c_text import ExportError
 from pliant.language.arguments import ArgumentError
 from pliant.robot import load_text
-from pliant.robot.derive import derive
 from pliant.targets.c import export_c
 
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from c_export import FLIER, STEP, Export, exported, needs_gcc, numbers, reference
 
+from pliant.analysis.derivation.derive import derive
 from pliant.analysis.integrators import SemiImplicit
 from pliant.analysis.motion.simulate import simulate
 from pliant.robot import load_text
-from pliant.robot.derive import derive
 
 EVALUATE = """
 #include <stdio.h>

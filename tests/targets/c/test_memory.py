@@ -11,11 +11,11 @@ from c_export import FOUR_BAR, NET, Export, exported, needs_gcc, numbers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pliant.analysis.derivation.derive import derive
 from pliant.engine.tables import build_tables
 from pliant.io.c_text import integers
 from pliant.io.export_c import factor_bounds, pivoting_bounds
 from pliant.robot import load_text
-from pliant.robot.derive import derive
 
 COUNT_MEMORY = """
 #include <stdio.h>

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from c_export import FLIER, FOUR_BAR, SQUEEZED, TOUCHING, WARNINGS, Export, exported, needs_gcc, numbers, reference
 
+from pliant.analysis.derivation.derive import derive
 from pliant.analysis.integrators import GeneralizedAlpha
 from pliant.analysis.motion.simulate import simulate
 from pliant.io.export_c import METHODS
 from pliant.robot import load_text
-from pliant.robot.derive import derive
 
 
 @needs_gcc

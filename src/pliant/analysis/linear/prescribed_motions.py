@@ -8,9 +8,9 @@ from pliant.analysis.numerics.independent_coordinates import null_space
 from pliant.engine.binding import Binding
 from pliant.engine.equations import Equations
 from pliant.engine.linearized import LinearizedEquations
-from pliant.engine.model.time_series import TimeSeries
 from pliant.engine.state import State
 from pliant.language.arguments import ArgumentError
+from pliant.language.time_series import TimeSeries
 
 
 def rate_by_position(

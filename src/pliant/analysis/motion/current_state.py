@@ -14,11 +14,11 @@ from pliant.engine.contact_sums import indexed_questions
 from pliant.engine.contacts import Contacts, contact_gap, known
 from pliant.engine.core import UnknownName, check_names
 from pliant.engine.equations import Energy, Equations, with_independent_rows
-from pliant.engine.model.time_series import TimeSeries
 from pliant.engine.outputs import evaluate_outputs
 from pliant.engine.state import rate_name
 from pliant.language.arguments import ArgumentError, mapping, number, vector
 from pliant.language.message_text import suggestion
+from pliant.language.time_series import TimeSeries
 from pliant.parts.output.base import ContactQuery
 
 SETTABLE = ("q", "v", "inputs", "parameters")

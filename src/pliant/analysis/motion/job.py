@@ -32,11 +32,11 @@ from pliant.engine.binding import Binding
 from pliant.engine.equations import Equations, Values
 from pliant.engine.input_values import expanded_inputs, inputs_over_time
 from pliant.engine.layout import RuntimeStatus
-from pliant.engine.model.time_series import TimeSeries
 from pliant.engine.time_loop import INSTANT, TimeLoop
 from pliant.engine.workspace import EvaluationError
 from pliant.language.arguments import is_number
-from pliant.language.deadline import time_is_up
+from pliant.language.limits import time_is_up
+from pliant.language.time_series import TimeSeries
 
 GOING = (RuntimeStatus.OK, RuntimeStatus.MAX_STEPS)
 """Statuses of a run that has not failed: at its end, or paused."""

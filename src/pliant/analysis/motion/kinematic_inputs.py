@@ -16,9 +16,9 @@ from pliant.engine.binding import Binding
 from pliant.engine.equations import Equations
 from pliant.engine.model.inputs import EXPRESSION, SERIES
 from pliant.engine.model.sampling import FIRST_PIECES, sampled
-from pliant.engine.model.time_series import TimeSeries, integrated, integrated_twice, led_to
 from pliant.language.arguments import ArgumentError
 from pliant.language.arrays import distinct
+from pliant.language.time_series import TimeSeries, integrated, integrated_twice, led_to
 
 FEW_TIMES = 64
 """Series with fewer samples are compared piece by piece, others by their shape."""

@@ -19,7 +19,7 @@ from pliant.analysis.integrators.base import Adaptive
 from pliant.engine.binding import Binding
 from pliant.engine.layout import RuntimeStatus
 from pliant.engine.time_loop import TimeLoop
-from pliant.parts.contact.law import LawNumbers
+from pliant.parts.contact import LawNumbers
 
 STABLE_STEP = 3.3
 """|eigenvalue| times step at the stability limit of the method of Dormand and Prince."""

@@ -1,17 +1,18 @@
 """The controllers described by a model, designed for its equations.
 
-Types of controllers are defined in a layer above the analyses; here only their common method `build` is used.
+Controllers are in a layer above the analyses (`control/described.py`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 from pliant.analysis.motion.sampled_control import Controller
 from pliant.engine.equations import Equations, Values
-from pliant.language.environment import Environment
+from pliant.language.parameter import Environment
+from pliant.language.provided import called
 from pliant.language.scalar import Scalar
+from pliant.robot.controllers import ControllerBase
 
 
 @dataclass(frozen=True)
@@ -27,13 +28,6 @@ class Plant:
         return float(self.environment.value(scalar))
 
 
-class ControllerDescription(Protocol):
-    """A controller as described by a model."""
-
-    def build(self, plant: Plant, name: str) -> Controller:
-        """The controller, designed for this plant."""
-
-
 def model_controllers(eqs: Equations, parameters: Values | None = None) -> list[Controller]:
     """The controllers described by a model, designed for these parameters, which override those of the equations."""
     described = eqs.model.spec.control
@@ -45,10 +39,11 @@ def model_controllers(eqs: Equations, parameters: Values | None = None) -> list[
     return [_built(controller, plant, name) for name, controller in described.items()]
 
 
-def _built(controller: ControllerDescription, plant: Plant, name: str) -> Controller:
+def _built(described: ControllerBase, plant: Plant, name: str) -> Controller:
     """The controller; errors are reported with its name."""
     try:
-        return controller.build(plant, name)
+        made: Controller = called("controller", described, plant, name)
+        return made
     except ValueError as reason:
         begin = f"controller '{name}': "
         raise ValueError(str(reason) if str(reason).startswith(begin) else begin + str(reason)) from reason

@@ -26,7 +26,7 @@ from pliant.engine.contacts import Contacts
 from pliant.engine.core import check_names
 from pliant.engine.equations import Equations
 from pliant.language.arguments import ArgumentError
-from pliant.language.deadline import time_is_up
+from pliant.language.limits import time_is_up
 
 CONDITION_LIMIT = 1e10
 # Largest change of independent coordinates, relative to their sizes, between two solutions of the loops.

@@ -42,7 +42,7 @@ from pliant.language.arguments import (
     number,
     positive,
 )
-from pliant.language.deadline import time_limit
+from pliant.language.limits import time_limit
 from pliant.language.message_text import describe
 
 LEAST_TIMES, FEW_TIMES = 10_000, 16

@@ -10,7 +10,7 @@ from pliant.engine.model.enclosures import Enclosure, enclosures, point, smooth_
 from pliant.engine.model.inputs import EXPRESSION, SERIES
 from pliant.engine.model.model import Model
 from pliant.engine.model.round_off import instructions
-from pliant.engine.model.time_series import TimeSeries
+from pliant.language.time_series import TimeSeries
 
 TAME = frozenset(
     getattr(ca, f"OP_{name}")

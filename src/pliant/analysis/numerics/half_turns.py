@@ -10,7 +10,7 @@ import numpy as np
 from pliant.engine.binding import Binding
 from pliant.engine.equations import Equations
 from pliant.engine.model.system import PLACEMENT_SIZE
-from pliant.parts.constraint.frames import ROWS
+from pliant.parts.constraint import ROWS
 
 HALF_TURN = 0.98 * np.pi
 """Angle of frames against each other from which they are regarded as turned by 180 deg [rad]."""

@@ -20,7 +20,7 @@ from pliant.engine.model.model import Model
 from pliant.engine.workspace import EvaluationError
 from pliant.parts.rod.rod import Rod
 from pliant.parts.section.base import OneSection
-from pliant.parts.section.fibre_law import FIBRE_LAWS, FibreLaw
+from pliant.parts.section.material import FIBRE_LAWS, FibreLaw
 
 LEAST_ROOM = 0.1
 """Remaining fraction of a limit below which a law is reported as close to it; also the stretch below which a rod is reported as

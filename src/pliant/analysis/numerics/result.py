@@ -20,11 +20,10 @@ from pliant.analysis.numerics.track import Part, Track
 from pliant.engine.contacts import Contacts
 from pliant.engine.state import State
 from pliant.language.arguments import ArgumentError, file_name, number
-from pliant.language.deadline import STOPPED_BY_TIME
-from pliant.language.display import shown, with_remarks
+from pliant.language.limits import STOPPED_BY_TIME
 from pliant.language.message_text import describe, suggestion
-from pliant.language.named_values import outputs_named, stacked
-from pliant.language.names import instances_of, with_repeated
+from pliant.language.names import instances_of, outputs_named, stacked, with_repeated
+from pliant.language.provided import called, with_remarks
 from pliant.language.recording import Recording
 from pliant.language.table_files import FORMATS
 
@@ -369,12 +368,12 @@ class Result(LabelledResult):
         )
 
     def _repr_html_(self) -> str:
-        return str(shown("Result.html", self))
+        return str(called("Result.html", self))
 
     def plot(self, names: str | Sequence[str] | None = None, **options: Any) -> Any:
         """Draw outputs, frames or coordinates over time, the first output by default; returns the axes. Options and other plots:
         `pliant.plot.trajectory`."""
-        return shown("Result.plot", self, names, **options)
+        return called("Result.plot", self, names, **options)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all data as netCDF (.nc), or `recording()` as a table (.csv, .parquet, .mat); the file is complete or not

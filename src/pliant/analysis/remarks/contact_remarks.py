@@ -9,7 +9,7 @@ from pliant.engine.binding import Binding
 from pliant.engine.contacts import Contacts
 from pliant.engine.model.contact_shapes import ContactShape
 from pliant.language.message_text import enumeration
-from pliant.parts.contact.law import LawNumbers
+from pliant.parts.contact import LawNumbers
 
 USED = 1e-6
 """Friction below this fraction of the normal forces is treated as zero."""

@@ -18,15 +18,14 @@ from pliant.engine.model.entries import RodStation
 from pliant.engine.model.model import Model
 from pliant.engine.model.system import FrameForceInstance
 from pliant.language.arrays import distinct
-from pliant.language.state_formula import depends_on_state
+from pliant.language.evaluate import depends_on_state
 from pliant.parts.formula.relative import ENDS
 from pliant.parts.link.axial import ROPE
 from pliant.parts.link.beam import BEAM, Beam
 from pliant.parts.mesh import Membrane, Shell
-from pliant.parts.mesh.beam_edge import EDGE
-from pliant.parts.output.constraint import ConstraintOutput
-from pliant.parts.output.reaction import ReactionOutput
-from pliant.parts.rod.model_limits import TURN_SHARE
+from pliant.parts.mesh.edges import EDGE
+from pliant.parts.output.elements import ConstraintOutput, ReactionOutput
+from pliant.parts.rod.base import TURN_SHARE
 from pliant.parts.rod.properties import material_entries
 from pliant.parts.rod.rod import Rod
 from pliant.parts.section.base import MaterialValues, OneSection

@@ -15,9 +15,8 @@ from pliant.analysis.numerics.result import LabelledResult, Timing, no_such
 from pliant.analysis.numerics.status import Status
 from pliant.engine.contacts import Contacts
 from pliant.engine.state import State
-from pliant.language.display import shown, with_remarks
-from pliant.language.named_values import outputs_named, stacked
-from pliant.language.names import with_repeated
+from pliant.language.names import outputs_named, stacked, with_repeated
+from pliant.language.provided import called, with_remarks
 
 KINDS = ("", "limit", "bifurcation")
 """Kinds of points of a path, by number in the dataset."""
@@ -180,7 +179,7 @@ class Path(LabelledResult):
         `x`: by default the first output with one component (or the first coordinate). `y`: by default the parameter.
         `name`: of this path in the legend, if several are drawn on the same axes.
         """
-        return shown("Path.plot", self, x, y, name=name, ax=ax)
+        return called("Path.plot", self, x, y, name=name, ax=ax)
 
     def point(self, index: int) -> PathPoint:
         """A point by number (negative ones count from the end), for `continuation(start=...)` and other analyses."""

@@ -31,7 +31,7 @@ from pliant.analysis.statics.static_equations import StaticEquations, forces_in_
 from pliant.engine.binding import Binding
 from pliant.engine.linearized import LinearizedEquations
 from pliant.engine.workspace import EvaluationError
-from pliant.language.deadline import time_is_up
+from pliant.language.limits import time_is_up
 
 # Maximum number of evaluations of the equations in a search.
 MAX_ITERATIONS = 500

@@ -25,19 +25,17 @@ from pliant.engine.model.entries import (
 )
 from pliant.engine.model.signals import SignalTable
 from pliant.engine.model.system import Element, System, SystemBuilder
-from pliant.language.environment import Environment
+from pliant.language.evaluate import Coefficient, coefficient
 from pliant.language.faults import Fault, SpecError
+from pliant.language.parameter import Environment
 from pliant.language.placement import Attachment, Axis, Placement, Rotation
 from pliant.language.scalar import Scalar
-from pliant.language.state_formula import Coefficient, coefficient
-from pliant.parts.formula.base import CoordinateForce, FrameConstraint, FrameForce
-from pliant.parts.formula.inertia import Inertia
+from pliant.parts.formula.base import CoordinateForce, FrameConstraint, FrameForce, Inertia
 from pliant.parts.formula.route import RouteForce, measure
 from pliant.parts.geometry import cached_functions, se3, so3
 from pliant.parts.geometry.se3 import Pose
 from pliant.parts.motion.arc_coordinates import ArcCoordinates
-from pliant.parts.motion.base import Motion, Quaternion
-from pliant.parts.motion.elementary import FIXED
+from pliant.parts.motion.base import FIXED, Motion, Quaternion
 
 if TYPE_CHECKING:
     from pliant.parts.rod.stations import StrainSample

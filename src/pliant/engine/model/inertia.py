@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 
-from pliant.parts.body.body import Body, InertiaMatrix
+from pliant.parts.body import Body, InertiaMatrix
 
 if TYPE_CHECKING:
     from pliant.engine.model.build import Build

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,12 +10,10 @@ import casadi as ca
 
 from pliant.engine.model.round_off import signal_weights
 from pliant.engine.model.signals import SignalTable, switch_states, switch_times
-from pliant.engine.model.time_series import TimeSeries, interpolated
-from pliant.language.arguments import ArgumentError
-from pliant.language.environment import Environment, to_node
-from pliant.language.scalar import Scalar
-from pliant.language.source import FileProblem
-from pliant.parts.input.inputs import PiecewiseInput, RampInput, SeriesInput, SineInput, StepInput
+from pliant.language.evaluate import to_node
+from pliant.language.parameter import Environment
+from pliant.language.time_series import TimeSeries
+from pliant.parts.input import PiecewiseInput, RampInput, SeriesInput, SineInput, StepInput
 
 HELD, EXPRESSION, SERIES = 0, 1, 2
 """Types of inputs in the tables of the runtime."""
@@ -129,20 +127,10 @@ def _time_input(definition: Any, environment: Environment, inputs: set[str], t: 
             switches.append(until)
         return TimeInput(expression, tuple(switches), tuple(states))
     if isinstance(definition, SeriesInput):
-        return TimeInput(series=recorded(definition, environment.value))
+        return TimeInput(series=definition.interpolated(environment.value))
     node = to_node(definition)
     return TimeInput(
         environment.signal(definition, t),
         tuple(switch_times(node, environment.values, inputs)),
         tuple(switch_states(node, environment.values, inputs, t)),
     )
-
-
-def recorded(given: SeriesInput, value: Callable[[Scalar], float]) -> TimeSeries:
-    """A recorded series as a piecewise polynomial in SI units; raises FileProblem."""
-    factor = float(value(given.series.scale))
-    try:
-        return interpolated(given.samples.times, factor * given.samples.values, given.series.interpolation)
-    except ArgumentError as reason:
-        where = f"in {given.series.file}, " if given.series.file else ""
-        raise FileProblem(f"{where}{reason.message}", reason.hint) from None

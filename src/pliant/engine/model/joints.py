@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from pliant.engine.model.entries import CoordinateEntry, NodePlan
 from pliant.engine.model.inertia import mass_properties
 from pliant.engine.model.system import Element
+from pliant.language.evaluate import Coefficient
 from pliant.language.scalar import AS_AT_START
-from pliant.language.state_formula import Coefficient
 from pliant.parts.geometry import se3
 from pliant.parts.geometry.se3 import Pose
 from pliant.parts.joint.coordinate import Coordinate, LengthCoordinate, Orientation

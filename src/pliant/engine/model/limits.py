@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 
 from pliant.engine.model.model import Model
-from pliant.engine.model.value_problems import ValueChecks
 from pliant.language.arguments import ArgumentError
 from pliant.language.batched_checks import Refusals, refusals
-from pliant.language.environment import Environment, range_problem
-from pliant.language.faults import SpecError
-from pliant.language.syntax import ExpressionError
+from pliant.language.faults import ExpressionError, SpecError
+from pliant.language.parameter import Environment, range_problem
+from pliant.robot.value_problems import ValueChecks
 
 # Round-off of a value that was computed to be at its limit.
 ROUND_OFF = 1e-12

@@ -23,13 +23,12 @@ from pliant.engine.model.switching import located
 from pliant.engine.model.system import PartContributions, System
 from pliant.language.arguments import ArgumentError, mapping, number
 from pliant.language.base import FromFiles
-from pliant.language.collection import collections
-from pliant.language.environment import Environment
+from pliant.language.faults import ExpressionError
 from pliant.language.garbage_collection import no_collection
 from pliant.language.message_text import suggestion
-from pliant.language.syntax import ExpressionError
-from pliant.language.traversal import leaves
-from pliant.parts.constraint.frames import ROWS
+from pliant.language.parameter import Environment
+from pliant.language.traversal import collections, leaves
+from pliant.parts.constraint import ROWS
 
 if TYPE_CHECKING:
     from pliant.parts.rod.stations import StrainSample

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.engine.model.model import Model
-from pliant.engine.model.time_series import TimeSeries, interpolated
 from pliant.language.arguments import ArgumentError
 from pliant.language.dimension import Dimension
-from pliant.language.recording import Recording, RecordingError
+from pliant.language.recording import Recording
+from pliant.language.time_series import TimeSeries, interpolated
 
 OVERSHOOT = 0.05
 """Distance of a spline from the range between neighbouring samples, relative to the range of all samples, above which samples are
@@ -23,14 +23,14 @@ def driving_columns(model: Model, recording: Recording) -> dict[str, str]:
 
 
 def recorded_inputs(model: Model, recording: Recording) -> dict[str, TimeSeries]:
-    """The inputs that a recording has columns of, by name; raises RecordingError where there are none or their units are wrong."""
+    """The inputs that a recording has columns of, by name; raises ArgumentError where there are none or their units are wrong."""
     columns = driving_columns(model, recording)
     for name in model.input_names:
         if name in columns:
             kind = model.environment.dimension(name)
             check_dimension(recording, columns[name], kind, f"the input '{name}' is a {kind}")
         elif lost := next((x for x in recording.columns if x.startswith((f"{name}_", f"{name} [", f"{name} ("))), None):
-            raise RecordingError(
+            raise ArgumentError(
                 f"{recording.file} has a column '{lost}', but '{lost[len(name) + 1 :].strip('[]()')}' is no known unit; write a "
                 f"unit such as '{name} [Pa]', or rename the column if it is not the input '{name}'"
             )
@@ -38,7 +38,7 @@ def recorded_inputs(model: Model, recording: Recording) -> dict[str, TimeSeries]
         alike = {x.lower(): x for x in recording.columns}
         other = next(((alike[x.lower()], x) for x in model.input_names if x.lower() in alike), None)
         hint = f"rename '{other[0]}' to '{other[1]}'" if other else "name a column like the input that it drives"
-        raise RecordingError(
+        raise ArgumentError(
             f"{recording.file} drives none of the model's inputs ({', '.join(model.input_names)}); it has the columns "
             f"{', '.join(recording.columns)}; {hint}"
         )
@@ -54,7 +54,7 @@ def _series(recording: Recording, column: str, smooth: bool) -> TimeSeries:
             return spline
         return interpolated(time, values, "linear")
     except ArgumentError as reason:
-        raise RecordingError(f"the column '{column}' of {recording.file}: {reason}") from None
+        raise ArgumentError(f"the column '{column}' of {recording.file}: {reason}") from None
 
 
 def _overshoot(series: TimeSeries, values: np.ndarray) -> float:
@@ -69,4 +69,4 @@ def check_dimension(recording: Recording, name: str, expected: Dimension | None,
     """Reject a column whose unit has the wrong dimension; `words` describes the expected one."""
     found = recording.dimension(name)
     if expected is not None and found is not None and found != expected:
-        raise RecordingError(f"the column '{name}' of {recording.file} is in a unit of {found}, but {words}")
+        raise ArgumentError(f"the column '{name}' of {recording.file} is in a unit of {found}, but {words}")

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from pliant.engine.model.time_series import TERMS, TimeSeries, piece_ends
 from pliant.language.arguments import ArgumentError
+from pliant.language.time_series import TERMS, TimeSeries, piece_ends
 
 Numbers = Callable[[np.ndarray], np.ndarray]
 """From n times [s] to n values."""

@@ -9,8 +9,8 @@ from typing import Any
 
 import casadi as ca
 
-from pliant.language.environment import Environment, to_node
-from pliant.language.evaluate import evaluate
+from pliant.language.evaluate import evaluate, to_node
+from pliant.language.parameter import Environment
 from pliant.language.scalar import Scalar
 from pliant.language.syntax import COMPARISONS, Binary, Call, Node, children, symbols
 

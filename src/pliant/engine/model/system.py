@@ -16,8 +16,7 @@ import casadi as ca
 import numpy as np
 
 from pliant.engine.model.contact_shapes import ContactBuilder, ContactSystem
-from pliant.parts.formula.base import CoordinateForce, FrameConstraint, FrameForce
-from pliant.parts.formula.inertia import Inertia
+from pliant.parts.formula.base import CoordinateForce, FrameConstraint, FrameForce, Inertia
 from pliant.parts.formula.route import RouteForce
 from pliant.parts.geometry.se3 import Pose, pose_scalars, scalars
 from pliant.parts.motion.base import CoordinatePart, Motion, WithCoordinates

@@ -15,7 +15,7 @@
 
 enum { PL_TOUCH_VERTICES = 4, PL_TOUCH_COLUMNS = 6 * PL_TOUCH_VERTICES };
 
-/* Constants of a law, as written by `parts/contact/law.py`. */
+/* Constants of a law, as written by `parts/contact.py`. */
 enum {
   PL_LAW_STIFFNESS, PL_LAW_EXPONENT, PL_LAW_DISSIPATION, PL_LAW_IMPACT, PL_LAW_TANGENTIAL, PL_LAW_FRICTION, PL_LAW_ACROSS,
   PL_LAW_STATIC, PL_LAW_SLOW, PL_LAW_RECENT, PL_LAW_SIZE

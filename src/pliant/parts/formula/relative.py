@@ -22,7 +22,7 @@ import casadi as ca
 from pliant.parts.formula.base import Effect, FrameForce, meeting_square
 from pliant.parts.geometry import se3, so3
 from pliant.parts.geometry.se3 import Pose
-from pliant.parts.motion.fields import Fields
+from pliant.parts.motion.base import Fields
 
 Deformation = Callable[[Any, Any, Any], Any]
 Law = Callable[[Any, Any, Any, Any], Effect]

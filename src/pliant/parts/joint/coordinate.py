@@ -43,8 +43,7 @@ from pliant.language.scalar import (
     Value,
 )
 from pliant.parts.formula.base import STOPS, CoordinateForce, Effect, stops
-from pliant.parts.motion.base import Vector
-from pliant.parts.motion.fields import Fields
+from pliant.parts.motion.base import Fields, Vector
 
 if TYPE_CHECKING:
     from pliant.engine.model.build import Build

@@ -8,12 +8,10 @@ from typing import Any
 
 import casadi as ca
 
-from pliant.language.state_formula import StateFormula, sizes, words
-from pliant.parts.formula.base import CoordinateForce, Effect, one_sided, power_law, spring_energy
-from pliant.parts.formula.inertia import Inertia
+from pliant.language.evaluate import StateFormula, sizes, words
+from pliant.parts.formula.base import CoordinateForce, Effect, Inertia, one_sided, power_law, spring_energy
 from pliant.parts.geometry import so3
-from pliant.parts.motion.base import CoordinatePart, Quaternion, Vector
-from pliant.parts.motion.fields import Fields
+from pliant.parts.motion.base import CoordinatePart, Fields, Quaternion, Vector
 
 CONSTANTS = Fields("stiffness", "rest", "damping", "power", "direction", "smoothing")
 """Constants of `coordinate_force`: stiffness, rest value, damping coefficient and power, direction (0, 1, -1), smoothing width."""

@@ -1,7 +1,8 @@
-"""Axial link: a spring, damper or actuator along the line between two points."""
+"""Base of all links: the two frames they connect."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -10,16 +11,45 @@ import casadi as ca
 
 from pliant.language.base import Problem, not_negative
 from pliant.language.dimension import LENGTH, NUMBER, Dimension
-from pliant.language.scalar import AS_AT_START, ForceSignal, Length, Number, RestLength, Scalar, StateStiffness
-from pliant.language.state_formula import StateFormula, sizes, words
+from pliant.language.evaluate import StateFormula, sizes, words
+from pliant.language.placement import Attachment
+from pliant.language.scalar import (
+    AS_AT_START,
+    ForceSignal,
+    Length,
+    Number,
+    Repeated,
+    RestLength,
+    Scalar,
+    StateStiffness,
+)
 from pliant.parts.formula.base import Effect, FrameForce, one_sided, power_law, spring_energy
 from pliant.parts.formula.relative import POINTS, force_between_points
 from pliant.parts.joint.coordinate import LengthDamper, Spring
-from pliant.parts.link.base import LinkBase
-from pliant.parts.motion.fields import Fields
+from pliant.parts.motion.base import Fields
 
 if TYPE_CHECKING:
     from pliant.engine.model.build import Build
+
+
+class LinkBase(Repeated):
+    """Common part of the links: a force element between two frames."""
+
+    quantities: ClassVar[dict[str, str]]
+    """Quantities available as outputs, with their units; empty if the components differ in unit."""
+
+    between: tuple[Attachment, Attachment]
+    """The two frames, each a reference (`bar.tip`) or a reference with an offset."""
+    description: str = ""
+    """Description for readers."""
+
+    @abstractmethod
+    def deformation(self, poses: Any, constants: Any) -> Any:
+        """Deformation of the link, on which its force does work, for the poses of its two nodes."""
+
+    @abstractmethod
+    def apply(self, build: Build, name: str) -> None:
+        """Add the link's force to the system."""
 
 
 AXIAL = POINTS + Fields("stiffness", "rest", "damping", "power", "direction", "smoothing")

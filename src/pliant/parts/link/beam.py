@@ -10,6 +10,7 @@ import casadi as ca
 
 from pliant.language.base import DRIVES, PUSHES_AWAY, KeyPath, OneOrList, WordOrList
 from pliant.language.dimension import ANGULAR_DAMPING, DAMPING, LENGTH, NUMBER, Dimension, damping_dimension
+from pliant.language.evaluate import StateFormula, sizes, words
 from pliant.language.scalar import (
     Angle,
     ForceSignal,
@@ -23,12 +24,11 @@ from pliant.language.scalar import (
     TorqueSignal,
     Vector,
 )
-from pliant.language.state_formula import StateFormula, sizes, words
 from pliant.parts.formula.base import Effect, FrameForce, one_sided, power_law, spring_energy
 from pliant.parts.formula.relative import ENDS, relative_force
 from pliant.parts.geometry import se3, so3
-from pliant.parts.link.base import LinkBase
-from pliant.parts.motion.fields import Fields
+from pliant.parts.link.axial import LinkBase
+from pliant.parts.motion.base import Fields
 
 if TYPE_CHECKING:
     from pliant.engine.model.build import Build

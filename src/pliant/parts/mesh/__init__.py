@@ -1,4 +1,4 @@
-"""Meshes: nodes and edges from a drawing, one type per file. A new type is one file and one name here."""
+"""Meshes: nodes and edges from a drawing. A new type is one more class and one more name here."""
 
 from typing import Annotated, TypeAlias
 

@@ -17,8 +17,7 @@ from pliant.language.arrays import distinct
 from pliant.language.base import Framed, FromFiles, Part, Problem, positive
 from pliant.language.names import FrameName, MaterialName, Name, SectionName
 from pliant.language.placement import Placement
-from pliant.language.repeated import Repeated
-from pliant.language.scalar import Mass, Scalar, Time
+from pliant.language.scalar import Mass, Repeated, Scalar, Time
 from pliant.language.source import FileProblem, Source
 from pliant.parts.geometry import se3
 from pliant.parts.geometry.se3 import Pose, columns

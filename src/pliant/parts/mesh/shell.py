@@ -16,19 +16,18 @@ from pliant.language.base import Problem
 from pliant.language.names import Name
 from pliant.language.placement import Axis
 from pliant.language.scalar import Quantity, Scalar
-from pliant.parts.constraint.frames import CONSTANTS as CLOSING
-from pliant.parts.constraint.frames import ROWS as SIX
-from pliant.parts.constraint.frames import frame_constraint
+from pliant.parts.constraint import CONSTANTS as CLOSING
+from pliant.parts.constraint import ROWS as SIX
+from pliant.parts.constraint import frame_constraint
 from pliant.parts.formula.base import FrameForce
 from pliant.parts.geometry import se3, so3
 from pliant.parts.geometry.se3 import Pose, columns, scalars
 from pliant.parts.mesh.base import MeshBase, PlacedMesh, of_kinds, section_properties
-from pliant.parts.mesh.beam_edge import EDGE, edge_force, edge_stiffness
-from pliant.parts.mesh.edges import EdgesBase, ShellEdges
+from pliant.parts.mesh.edges import EDGE, EdgesBase, ShellEdges, edge_force, edge_stiffness
 from pliant.parts.motion import FREE
 from pliant.parts.rod.chamber import STEADY
-from pliant.parts.rod.curve import constant_strain
 from pliant.parts.rod.properties import RodProperties, Station
+from pliant.parts.rod.shape import constant_strain
 from pliant.parts.rod.strains import ALL
 from pliant.parts.section.base import SectionProperties
 

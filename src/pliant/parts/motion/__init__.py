@@ -4,8 +4,7 @@ A motion is a name, its coordinates, and the formula of the pose (`elementary.py
 derived from this formula (`pliant.engine.kernel`).
 """
 
-from pliant.parts.motion.base import Motion, Quaternion, Vector
-from pliant.parts.motion.elementary import (
+from pliant.parts.motion.base import (
     DISPLACEMENT,
     FIXED,
     FREE,
@@ -15,5 +14,8 @@ from pliant.parts.motion.elementary import (
     ROTATION_VECTOR,
     SCREW,
     TRANSLATION,
+    Motion,
+    Quaternion,
+    Vector,
     rotation_vector_motion,
 )

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import casadi as ca
 
-from pliant.parts.motion.fields import Fields
+from pliant.parts.motion.base import Fields
 
 Option = Literal["bending", "strains", "muscles"]
 

@@ -1,19 +1,14 @@
-"""Outputs: named quantities that an analysis records. A new one is one more file and one more name here."""
+"""Outputs: named quantities that an analysis records. A new one is one more class and one more name here."""
 
 from typing import Annotated, ClassVar, TypeAlias
 
 from pliant.language.base import ByKey, Part
-from pliant.parts.output.constraint import ConstraintOutput
-from pliant.parts.output.contact import ContactOutput
-from pliant.parts.output.coordinate import CoordinateOutput
+from pliant.parts.output.base import ExpressionOutput
+from pliant.parts.output.elements import ConstraintOutput, ContactOutput, LinkOutput, ReactionOutput, TendonOutput
 from pliant.parts.output.energy import EnergyOutput
-from pliant.parts.output.expression import ExpressionOutput
-from pliant.parts.output.frame import FrameOutput
-from pliant.parts.output.link import LinkOutput
 from pliant.parts.output.mesh import MeshOutput
-from pliant.parts.output.reaction import ReactionOutput
+from pliant.parts.output.motion import CoordinateOutput, FrameOutput
 from pliant.parts.output.rod import RodOutput
-from pliant.parts.output.tendon import TendonOutput
 
 Output: TypeAlias = Annotated[
     FrameOutput

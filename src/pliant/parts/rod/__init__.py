@@ -2,14 +2,13 @@
 
 from typing import Annotated, TypeAlias, get_args
 
-from pliant.language.aliases import ALIASES
 from pliant.language.base import ByType
+from pliant.language.names import ALIASES
 from pliant.parts.rod.base import RodModelBase
 from pliant.parts.rod.cosserat import Cosserat
 from pliant.parts.rod.finite_element import FiniteElement
 from pliant.parts.rod.gvs import Gvs
-from pliant.parts.rod.pcc import Pcc
-from pliant.parts.rod.pcc_cog import PccCog
+from pliant.parts.rod.pcc import Pcc, PccCog
 from pliant.parts.rod.pcs import Pcs
 from pliant.parts.rod.polynomial import Polynomial
 from pliant.parts.rod.pseudo_rigid import PseudoRigid

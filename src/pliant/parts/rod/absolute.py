@@ -17,11 +17,11 @@ from pliant.parts.formula.relative import relative_chain, relative_deformation, 
 from pliant.parts.geometry import se3, so3
 from pliant.parts.geometry.se3 import Pose
 from pliant.parts.motion import FREE, PLANAR_XZ, PLANAR_YZ
-from pliant.parts.motion.fields import Fields
-from pliant.parts.rod.model_limits import limit_turns
+from pliant.parts.motion.base import Fields
+from pliant.parts.rod.base import limit_turns
 from pliant.parts.rod.properties import WORLD, RodProperties
-from pliant.parts.rod.quadrature import ROUND_OFF
 from pliant.parts.rod.section_law import Law, joins_pieces, mean_stretch
+from pliant.parts.rod.stations import ROUND_OFF
 from pliant.parts.rod.strains import ALL, IN_PLANE, LABELS, Free, Plane, plane_of
 
 if TYPE_CHECKING:

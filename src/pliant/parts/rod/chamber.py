@@ -11,8 +11,7 @@ import casadi as ca
 from pydantic import Field, model_validator
 
 from pliant.language.base import Problem, fault, positive
-from pliant.language.repeated import Repeated
-from pliant.language.scalar import Angle, Area, Compliance, ForceSignal, Length, PressureSignal, Scalar
+from pliant.language.scalar import Angle, Area, Compliance, ForceSignal, Length, PressureSignal, Repeated, Scalar
 
 if TYPE_CHECKING:
     from pliant.engine.model.build import Build

@@ -20,7 +20,7 @@ from pliant.parts.formula.base import Effect, FrameForce
 from pliant.parts.formula.relative import ENDS
 from pliant.parts.geometry import so3
 from pliant.parts.geometry.se3 import Pose
-from pliant.parts.motion.fields import Fields
+from pliant.parts.motion.base import Fields
 from pliant.parts.rod.absolute import (
     add_elements,
     element_or_chain,

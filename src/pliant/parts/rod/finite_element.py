@@ -52,15 +52,14 @@ import numpy as np
 from pydantic import Field
 
 from pliant.language.base import Problem
+from pliant.language.evaluate import depends_on_state
 from pliant.language.scalar import Scalar
-from pliant.language.state_formula import depends_on_state
-from pliant.parts.formula.base import Effect, FrameForce, power_law
+from pliant.parts.formula.base import Effect, FrameForce, Inertia, power_law
 from pliant.parts.formula.helical import helical_force
-from pliant.parts.formula.inertia import Inertia
 from pliant.parts.formula.relative import ENDS
 from pliant.parts.geometry import se3, so3
 from pliant.parts.geometry.se3 import Pose
-from pliant.parts.motion.fields import Fields
+from pliant.parts.motion.base import Fields
 from pliant.parts.rod.absolute import (
     Mesh,
     Place,

@@ -34,10 +34,8 @@ from pliant.language.base import Part, Problem, ValueOrPart
 from pliant.language.scalar import Scalar
 from pliant.parts.geometry import se3, so3
 from pliant.parts.geometry.se3 import Pose
-from pliant.parts.motion.base import Motion, Vector
-from pliant.parts.motion.fields import Fields
-from pliant.parts.rod.base import RodModelBase
-from pliant.parts.rod.model_limits import remark_steps
+from pliant.parts.motion.base import Fields, Motion, Vector
+from pliant.parts.rod.base import RodModelBase, remark_steps
 from pliant.parts.rod.pcs import element_lengths, frames_on_segment, mass_points
 from pliant.parts.rod.pieces import PieceKind, PieceState, RodPiece, add_pieces, exponential, load_slope, twist_slope
 from pliant.parts.rod.polynomial import gauss, lagrange

@@ -20,8 +20,7 @@ from pliant.parts.geometry import se3, so3
 from pliant.parts.geometry.se3 import Pose
 from pliant.parts.motion.base import Motion
 from pliant.parts.rod.absolute import ANEW
-from pliant.parts.rod.base import RodModelBase
-from pliant.parts.rod.model_limits import remark_steps
+from pliant.parts.rod.base import RodModelBase, remark_steps
 from pliant.parts.rod.pieces import (
     RodPiece,
     add_pieces,
@@ -33,7 +32,7 @@ from pliant.parts.rod.pieces import (
     twist_slope,
 )
 from pliant.parts.rod.properties import RodProperties, add_piece_of_mass
-from pliant.parts.rod.quadrature import ROUND_OFF, gauss_between
+from pliant.parts.rod.stations import ROUND_OFF, gauss_between
 from pliant.parts.rod.strains import ALL, Free
 
 if TYPE_CHECKING:

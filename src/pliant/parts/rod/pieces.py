@@ -22,8 +22,7 @@ import casadi as ca
 from pliant.parts.formula.base import CoordinateForce, Effect, joined
 from pliant.parts.geometry import se3, so3
 from pliant.parts.geometry.se3 import Pose
-from pliant.parts.motion.base import CoordinatePart, Motion, Vector
-from pliant.parts.motion.fields import Fields
+from pliant.parts.motion.base import CoordinatePart, Fields, Motion, Vector
 from pliant.parts.rod.chamber import signal_word
 from pliant.parts.rod.properties import RodProperties
 from pliant.parts.rod.section_law import Law, constants_of, joins_pieces, mean_stretch, section_effect

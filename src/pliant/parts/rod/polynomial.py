@@ -28,11 +28,9 @@ from pliant.language.base import Problem
 from pliant.language.scalar import Scalar
 from pliant.parts.geometry import se3, so3
 from pliant.parts.geometry.se3 import Pose
-from pliant.parts.motion.base import CoordinatePart, Motion, Quaternion, Vector
-from pliant.parts.motion.fields import Fields
+from pliant.parts.motion.base import CoordinatePart, Fields, Motion, Quaternion, Vector
 from pliant.parts.rod.absolute import plane_problems, refuse_shape_out_of_plane, strains_of_sections
-from pliant.parts.rod.base import RodModelBase
-from pliant.parts.rod.model_limits import refuse_turn, remark_steps
+from pliant.parts.rod.base import RodModelBase, refuse_turn, remark_steps
 from pliant.parts.rod.pcs import mass_points
 from pliant.parts.rod.pieces import PieceKind, PieceState, RodPiece, add_pieces
 from pliant.parts.rod.properties import RodProperties, add_piece_of_mass

@@ -14,13 +14,12 @@ import numpy as np
 from pliant.parts.geometry import se3
 from pliant.parts.geometry.se3 import Pose, scalars
 from pliant.parts.rod.chamber import STEADY, VARYING
-from pliant.parts.rod.curve import Curve, constant_strain
-from pliant.parts.rod.quadrature import ROUND_OFF, divide, gauss_between, parts_between, product_weights
 from pliant.parts.rod.section_law import FibreSection, Law, StrainFactors, constants_of
+from pliant.parts.rod.shape import Curve, constant_strain
+from pliant.parts.rod.stations import ROUND_OFF, divide, gauss_between, parts_between, product_weights
 from pliant.parts.rod.strains import LABELS, Free
 from pliant.parts.section.base import MaterialValues, OneSection, SectionProperties
-from pliant.parts.section.fibre_law import FIBRE_LAWS
-from pliant.parts.section.fibres import standardized
+from pliant.parts.section.material import FIBRE_LAWS, standardized
 
 if TYPE_CHECKING:
     from pliant.engine.model.build import Build

@@ -20,12 +20,10 @@ from pliant.parts.geometry import se3, so3
 from pliant.parts.geometry.se3 import Pose
 from pliant.parts.motion.base import Motion
 from pliant.parts.rod.absolute import ANEW
-from pliant.parts.rod.base import RodModelBase
-from pliant.parts.rod.model_limits import limit_turns, remark_steps
+from pliant.parts.rod.base import RodModelBase, limit_turns, remark_steps
 from pliant.parts.rod.pieces import RodPiece, add_pieces, held_values, name_strains, segment_motion, segment_piece
 from pliant.parts.rod.properties import RodProperties, add_lumped_masses
-from pliant.parts.rod.quadrature import ROUND_OFF
-from pliant.parts.rod.stations import SectionState
+from pliant.parts.rod.stations import ROUND_OFF, SectionState
 from pliant.parts.rod.strains import ALL, Free
 
 if TYPE_CHECKING:

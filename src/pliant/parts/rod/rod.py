@@ -15,15 +15,14 @@ from pydantic_core import CoreSchema, core_schema
 
 from pliant.language.base import DRIVES, PUSHES_AWAY, Framed, OneOrList, Part, Problem, fault, positive
 from pliant.language.dimension import CURVATURE, FORCE, NUMBER, RATE, TIME, TORQUE, Dimension
+from pliant.language.evaluate import depends_on_state
 from pliant.language.message_text import KeyPath
 from pliant.language.names import FrameName, MaterialName, Name, SectionName
 from pliant.language.placement import Placement
-from pliant.language.repeated import Repeated
-from pliant.language.scalar import Frequency, Length, Number, Scalar, StateNumber, Time, Value
-from pliant.language.state_formula import depends_on_state
+from pliant.language.scalar import Frequency, Length, Number, Repeated, Scalar, StateNumber, Time, Value
 from pliant.parts.formula.base import Effect, FrameForce
 from pliant.parts.formula.relative import ENDS, relative_force
-from pliant.parts.motion.fields import Fields
+from pliant.parts.motion.base import Fields
 from pliant.parts.rod import KINDS, RodModel
 from pliant.parts.rod.chamber import Chamber
 from pliant.parts.rod.pcs import Pcs

@@ -30,12 +30,12 @@ from typing import Any, Literal
 
 import casadi as ca
 
-from pliant.language.state_formula import StateFormula, sizes, words
+from pliant.language.evaluate import StateFormula, sizes, words
 from pliant.parts.formula.base import Effect, gauss, power_law
-from pliant.parts.motion.fields import Fields
+from pliant.parts.motion.base import Fields
 from pliant.parts.rod.chamber import actuation
 from pliant.parts.rod.strains import LABELS
-from pliant.parts.section.fibre_law import FIBRE_LAWS, FibreLaw
+from pliant.parts.section.material import FIBRE_LAWS, FibreLaw
 
 LawName = Literal["linear", "neo_hookean", "mooney_rivlin", "gent", "ogden", "mean_stretch"]
 

@@ -1,11 +1,4 @@
-"""Sections of a rod between the samples of its model: interpolation by polynomials.
-
-The strains of a model, and the forces of its section, are most accurate at certain points: in the middle of segments of constant
-strain, at the Gauss points of finite elements. A polynomial through as many of them as the order of the model preserves this
-order everywhere. Under distributed loads, finite elements are most accurate for forces in their middle and for moments at their
-Gauss points, so there are separate samples for both. A polynomial does not extend over points at which something may jump: named
-frames, at which loads act, and steps of the section.
-"""
+"""Places along rods: points of quadrature and stations."""
 
 from __future__ import annotations
 
@@ -16,14 +9,60 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
+import numpy as np
 
 from pliant.parts.rod.chamber import actuation
-from pliant.parts.rod.quadrature import ROUND_OFF
 from pliant.parts.rod.section_law import Law, section_effect
 
 if TYPE_CHECKING:
     from pliant.engine.model.build import Build
     from pliant.parts.rod.properties import RodProperties
+
+ROUND_OFF = 1e-9
+"""Fractions of a rod's length closer than this coincide."""
+
+
+def parts_between(breaks: Sequence[float], begin: float, end: float) -> list[tuple[float, float]]:
+    """The intervals into which breaks divide an interval."""
+    inside = [x for x in breaks if begin + ROUND_OFF < x < end - ROUND_OFF]
+    return list(pairwise([begin, *inside, end]))
+
+
+def gauss_between(begin: float, end: float, count: int) -> list[tuple[float, float]]:
+    """Gauss points of an interval and their weights, whose sum is its length."""
+    points, weights = np.polynomial.legendre.leggauss(count)
+    half = (end - begin) / 2
+    return [(begin + half * (1 + float(x)), half * float(w)) for x, w in zip(points, weights, strict=True)]
+
+
+def product_weights(
+    points: Sequence[float], begin: float, end: float, count: int = 0
+) -> list[tuple[float, list[float]]]:
+    """Points of a part of an interval, each with its weights for integrals of a function times the Lagrange polynomials through
+    `points`: with these, the points carry the exact integral and, if there are two or more, the exact first moment."""
+    product_weights = []
+    for x, weight in gauss_between(begin, end, count or len(points) // 2 + 2):
+        values = [float(np.prod([(x - q) / (p - q) for q in points if q != p])) for p in points]
+        product_weights.append((x, [weight * value for value in values]))
+    return product_weights
+
+
+def divide(stops: Sequence[float], count: int) -> list[float]:
+    """Ends of `count` elements of the interval from 0 to 1: equal ones, or as equal as possible with ends at the stops.
+
+    If there are too few elements for all stops, they are equal.
+    """
+    places = [0.0, *stops, 1.0]
+    if not stops or len(places) - 1 > count:
+        return [k / count for k in range(count + 1)]
+    gaps = [b - a for a, b in pairwise(places)]
+    counts = [1] * len(gaps)
+    while sum(counts) < count:
+        counts[max(range(len(gaps)), key=lambda i: gaps[i] / counts[i])] += 1
+    ends = [0.0]
+    for a, b, n in zip(places[:-1], places[1:], counts, strict=True):
+        ends += [a + (b - a) * j / n for j in range(1, n)] + [b]
+    return ends
 
 
 BEYOND = 2.0

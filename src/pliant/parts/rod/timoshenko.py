@@ -21,13 +21,11 @@ from pydantic import Field, StrictBool
 
 from pliant.language.base import Problem
 from pliant.language.scalar import Scalar
-from pliant.parts.formula.base import CoordinateForce, Effect, power_law
-from pliant.parts.formula.inertia import Inertia
+from pliant.parts.formula.base import CoordinateForce, Effect, Inertia, power_law
 from pliant.parts.geometry import se3, so3
 from pliant.parts.geometry.se3 import Pose
 from pliant.parts.motion import DISPLACEMENT, PLANAR_XZ, PLANAR_YZ
-from pliant.parts.motion.base import Motion
-from pliant.parts.motion.fields import Fields
+from pliant.parts.motion.base import Fields, Motion
 from pliant.parts.rod.absolute import Mesh, mesh, name_frames, strains_of_sections
 from pliant.parts.rod.base import RodModelBase
 from pliant.parts.rod.chamber import actuation, signal_word

@@ -13,9 +13,8 @@ import numpy as np
 from pydantic import Field
 
 from pliant.language.base import Part, Problem
-from pliant.language.repeated import Repeated
-from pliant.language.scalar import Length, Scalar
-from pliant.parts.section.fibres import Fibre, small_disc
+from pliant.language.scalar import Length, Repeated, Scalar
+from pliant.parts.section.material import Fibre, small_disc
 
 Evaluate: TypeAlias = Callable[[Scalar], Any]
 

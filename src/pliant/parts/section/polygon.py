@@ -20,12 +20,12 @@ import numpy as np
 from pydantic import Field
 
 from pliant.language.base import Problem, positive
-from pliant.language.environment import to_node
+from pliant.language.evaluate import to_node
 from pliant.language.scalar import Length, Number, SecondMoment
 from pliant.language.syntax import symbols
 from pliant.parts.section.base import Evaluate, HoledSection
-from pliant.parts.section.explicit_properties import share_problems
-from pliant.parts.section.fibres import Fibre, polygon
+from pliant.parts.section.material import Fibre, polygon
+from pliant.parts.section.shapes import share_problems
 
 Corner = tuple[Any, Any]
 

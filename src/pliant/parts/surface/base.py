@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pliant.language.names import FrameName, MaterialName
 from pliant.language.placement import Placement
-from pliant.language.repeated import Repeated
+from pliant.language.scalar import Repeated
 from pliant.parts.geometry import se3
 from pliant.parts.geometry.se3 import Pose
 

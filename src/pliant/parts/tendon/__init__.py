@@ -1,10 +1,8 @@
-"""Tendons: lines routed through points of the robot, one type per file. A new type is one more name here."""
+"""Tendons: lines routed through points of the robot. A new type is one more class and one more name here."""
 
 from typing import Annotated, TypeAlias
 
 from pliant.language.base import ByType
-from pliant.parts.tendon.base import TendonBase
-from pliant.parts.tendon.elastic import ElasticTendon
-from pliant.parts.tendon.tension import TensionTendon
+from pliant.parts.tendon.tendons import ElasticTendon, TendonBase, TensionTendon
 
 Tendon: TypeAlias = Annotated[TensionTendon | ElasticTendon, ByType("tendon")]

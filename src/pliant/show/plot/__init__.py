@@ -5,13 +5,10 @@ readers. Axes have units. Every function draws on `ax` if given, and otherwise c
 `save` writes it as .pdf, .svg or .png. Matplotlib is imported only when something is drawn.
 """
 
-from pliant.show.plot.continuation import path
+from pliant.show.plot.analyses import effects, eigenvalues, modes, parallel, path
 from pliant.show.plot.identification import compare, fit, likelihood, search
-from pliant.show.plot.motion import energy, inputs, profile, spectrum, trajectory
-from pliant.show.plot.poses import shape
+from pliant.show.plot.motion import energy, inputs, profile, shape, spectrum, trajectory
 from pliant.show.plot.style import save
-from pliant.show.plot.sweep import effects, parallel
-from pliant.show.plot.vibration import eigenvalues, modes
 
 __all__ = [
     "compare",

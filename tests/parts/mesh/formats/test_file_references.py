@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pliant.language.source import FileProblem
 from pliant.parts.mesh.formats import read_mesh
-from pliant.parts.mesh.formats.wireframe import MeshProblem
 
 meshio = pytest.importorskip("meshio")
 h5py = pytest.importorskip("h5py")
@@ -18,7 +18,7 @@ TRIANGLE = meshio.Mesh(POINTS, [("triangle", np.array([[0, 1, 2]]))])
 
 
 def refused(path: Path) -> str:
-    with pytest.raises(MeshProblem) as caught:
+    with pytest.raises(FileProblem) as caught:
         read_mesh(path)
     return str(caught.value)
 

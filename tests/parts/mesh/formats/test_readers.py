@@ -15,7 +15,8 @@ import pytest
 import scipy
 
 from pliant.cli import run
-from pliant.parts.mesh.formats import MeshProblem, read_mesh
+from pliant.language.source import FileProblem
+from pliant.parts.mesh.formats import read_mesh
 from pliant.parts.mesh.formats.dxf import DxfLimits
 from pliant.parts.mesh.formats.wireframe import _joined, _near_pairs
 
@@ -266,7 +267,7 @@ def test_dxf_blocks_that_hold_themselves_or_too_much(tmp_path: Path, monkeypatch
 
     for draw, words in ((loop, "more than 16 deep"), (bomb, "too large"), (rows, "too large")):
         start = time.perf_counter()
-        with pytest.raises(MeshProblem, match=words):
+        with pytest.raises(FileProblem, match=words):
             read_mesh(drawn(tmp_path / "a.dxf", draw))
         assert time.perf_counter() - start < 5
 
@@ -396,7 +397,7 @@ def test_tolerance_and_orphans(tmp_path: Path) -> None:
     apart, together = read_mesh(path), read_mesh(path, tolerance=1e-3)
     assert (len(apart.nodes), len(apart.edges), apart.orphans, apart.merged) == (6, 3, 1, 1)
     assert (len(together.nodes), len(together.edges), together.short, together.orphans) == (4, 2, 1, 1)
-    with pytest.raises(MeshProblem, match="larger than the mesh width"):
+    with pytest.raises(FileProblem, match="larger than the mesh width"):
         read_mesh(written(tmp_path, "b.iges", iges([[0, 0, k, 1, 0, k] for k in range(200)])), tolerance=1.0)
 
 
@@ -429,7 +430,7 @@ BAD: dict[str, tuple[str, str | bytes, str]] = {
 def test_bad_files_are_refused(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file, content, message = BAD[name]
     path = written(tmp_path, file, content)
-    with pytest.raises(MeshProblem, match=message):
+    with pytest.raises(FileProblem, match=message):
         read_mesh(path)
     assert run(["mesh", str(path), "--json"]) == 2
     out = capsys.readouterr()
@@ -441,7 +442,7 @@ def test_lines_of_impossible_length_are_refused_before_they_are_cut(tmp_path: Pa
     path = written(
         tmp_path, "a.dxf", dxf(dxf_line((0, 0, 0), (1e200, 0, 0)) + dxf_line((0, 1e200, 0), (1e200, -1e200, 0)))
     )
-    with pytest.raises(MeshProblem, match="implausibly large"):
+    with pytest.raises(FileProblem, match="implausibly large"):
         read_mesh(path, split=True)
 
 
@@ -449,14 +450,14 @@ def test_huge_and_missing_files_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.iges"
     with path.open("wb") as file:
         file.truncate(60_000_000)
-    with pytest.raises(MeshProblem, match="too large"):
+    with pytest.raises(FileProblem, match="too large"):
         read_mesh(path)
     claims = b"x".ljust(80) + struct.pack("<I", 4_000_000_000) + b"0" * 50
-    with pytest.raises(MeshProblem):
+    with pytest.raises(FileProblem):
         read_mesh(written(tmp_path, "b.stl", claims))
-    with pytest.raises(MeshProblem, match="cannot read"):
+    with pytest.raises(FileProblem, match="cannot read"):
         read_mesh(tmp_path / "none.stl")
-    with pytest.raises(MeshProblem, match="not a unit of length"):
+    with pytest.raises(FileProblem, match="not a unit of length"):
         read_mesh(written(tmp_path, "c.stl", stl_text(TRIANGLES)), unit="kg")
 
 
@@ -514,7 +515,7 @@ def test_mutated_files_never_crash_or_hang(kind: str, tmp_path: Path) -> None:
         start = time.perf_counter()
         try:
             found = read_mesh(path)
-        except MeshProblem:
+        except FileProblem:
             refused += 1
         else:
             assert np.all(np.isfinite(found.nodes))

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.parts.mesh.formats import MeshProblem, read_mesh
+from pliant.language.source import FileProblem
+from pliant.parts.mesh.formats import read_mesh
 
 trimesh = pytest.importorskip("trimesh")
 
@@ -116,7 +117,7 @@ def test_hostile_files_are_refused(name: str, tmp_path: Path) -> None:
     data, said = HOSTILE[name]
     (tmp_path / name).write_bytes(data)
     began = time.process_time()
-    with pytest.raises(MeshProblem, match=said):
+    with pytest.raises(FileProblem, match=said):
         read_mesh(tmp_path / name)
     assert time.process_time() - began < 5
 
@@ -145,7 +146,7 @@ def test_copies_of_a_geometry_are_counted_before_they_are_made(name: str, tmp_pa
     assert len(read_mesh(tmp_path / name).edges) > 2
     (tmp_path / name).write_bytes(crowded(20_000)[name])
     began = time.process_time()
-    with pytest.raises(MeshProblem, match="is too large"):
+    with pytest.raises(FileProblem, match="is too large"):
         read_mesh(tmp_path / name)
     assert time.process_time() - began < 5
 
@@ -164,5 +165,5 @@ def test_gltf_reads_no_textures_and_limited_data(tmp_path: Path, monkeypatch: py
     read_mesh(tmp_path / "a.gltf")
     (tmp_path / "a.gltf").write_text(json.dumps({**tree, "buffers": tree["buffers"] * 40}))
     monkeypatch.setenv("PLIANT_LIMITS", "drawing=1MB")
-    with pytest.raises(MeshProblem, match="too much data in other files"):
+    with pytest.raises(FileProblem, match="too much data in other files"):
         read_mesh(tmp_path / "a.gltf")

@@ -6,13 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from pliant.language.dimension import LENGTH
+from pliant.language.faults import ExpressionError
 from pliant.language.source import FileProblem, check_file
-from pliant.language.units import UnitError, parse_unit
+from pliant.language.units import parse_unit
 from pliant.parts.mesh.formats.dxf import read_dxf
 from pliant.parts.mesh.formats.iges import read_iges
 from pliant.parts.mesh.formats.surfaces import SCENES, read_obj, read_ply, read_scene, read_stl
 from pliant.parts.mesh.formats.volume import read_volume
-from pliant.parts.mesh.formats.wireframe import Drawing, MeshProblem, Wireframe, check_coordinates, join, merging
+from pliant.parts.mesh.formats.wireframe import Drawing, Wireframe, check_coordinates, join, merging
 from pliant.parts.mesh.formats.wireframe import split as cut
 
 TEXT = {".iges": read_iges, ".igs": read_iges, ".dxf": read_dxf, ".obj": read_obj}
@@ -26,7 +27,7 @@ UNIT_HINT = "such as mm, cm, m or inch"
 def read_mesh(
     path: Path | str, *, tolerance: float | None = None, unit: str | None = None, split: bool = False
 ) -> Wireframe:
-    """The wireframe of a mesh file in metres; raises MeshProblem with the reason if it is invalid.
+    """The wireframe of a mesh file in metres; raises FileProblem with the reason if it is invalid.
 
     `tolerance` [m]: ends of lines closer than this are one node; by default a millionth of the drawing's size. `unit`: the
     unit of the file's numbers, if the file does not state it (otherwise metres are assumed) or is wrong. `split`:
@@ -34,7 +35,7 @@ def read_mesh(
     """
     path = Path(path)
     if tolerance is not None and not 0 <= tolerance < float("inf"):
-        raise MeshProblem(f"the tolerance must be a length from 0 on, not {tolerance:g}")
+        raise FileProblem(f"the tolerance must be a length from 0 on, not {tolerance:g}")
     drawing = _read(path)
     name = unit or drawing.unit or "m"
     scale, lines = metres(name), len(drawing.lines)
@@ -50,10 +51,10 @@ def metres(unit: str) -> float:
         return UNIT_METRES[unit]
     try:
         parsed = parse_unit(unit)
-    except UnitError as error:
-        raise MeshProblem(str(error), error.hint or UNIT_HINT) from None
+    except ExpressionError as error:
+        raise FileProblem(str(error), error.hint or UNIT_HINT) from None
     if parsed.dimension != LENGTH:
-        raise MeshProblem(f"{unit} is not a unit of length", UNIT_HINT)
+        raise FileProblem(f"{unit} is not a unit of length", UNIT_HINT)
     return float(parsed.factor)
 
 
@@ -61,26 +62,24 @@ def _read(path: Path) -> Drawing:
     suffix, what = path.suffix.lower(), path.name or str(path)
     if suffix not in (*TEXT, *BINARY, *SCENES, *MESHIO):
         known = ", ".join((*TEXT, *BINARY, *SCENES, *MESHIO))
-        raise MeshProblem(f"{what} has an unknown mesh format ({suffix or 'no suffix'})", f"known: {known}")
+        raise FileProblem(f"{what} has an unknown mesh format ({suffix or 'no suffix'})", f"known: {known}")
     try:
         check_file(path, what, "drawing")
         if path.stat().st_size == 0:
-            raise MeshProblem(f"{what} is empty")
+            raise FileProblem(f"{what} is empty")
         if suffix in MESHIO:
             return read_volume(path, what)
         data = path.read_bytes()
-    except MeshProblem:
+    except FileProblem:
         raise
-    except FileProblem as problem:
-        raise MeshProblem(str(problem), problem.hint) from None
     except OSError as error:
-        raise MeshProblem(f"cannot read {what}: {error.strerror or error}") from None
+        raise FileProblem(f"cannot read {what}: {error.strerror or error}") from None
     if suffix in SCENES:
         return read_scene(data, what, path)
     if suffix in BINARY:
         return BINARY[suffix](data, what)
     if b"\0" in data:
-        raise MeshProblem(f"{what} is a binary file", "export it as text")
+        raise FileProblem(f"{what} is a binary file", "export it as text")
     return TEXT[suffix](_text(data), what)
 
 

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from pliant.language.message_text import printable
-from pliant.parts.mesh.formats.wireframe import LIMITS, Drawing, MeshProblem, check_counts
+from pliant.language.source import FileProblem
+from pliant.parts.mesh.formats.wireframe import LIMITS, Drawing, check_counts
 
 
 @dataclass(frozen=True)
@@ -46,9 +47,9 @@ Chain = Iterable[Any]
 def read_dxf(text: str, what: str) -> Drawing:
     """The lines of a DXF file; layers are labels. Other entities are skipped, and counted."""
     if text.startswith("AutoCAD Binary DXF"):
-        raise MeshProblem(f"{what} is a binary DXF file", "save it as text (ASCII) DXF")
+        raise FileProblem(f"{what} is a binary DXF file", "save it as text (ASCII) DXF")
     if not _ENTITIES.search(text):
-        raise MeshProblem(f"{what} is not a DXF drawing: it has no section ENTITIES")
+        raise FileProblem(f"{what} is not a DXF drawing: it has no section ENTITIES")
     document = _document(text, what)
     found = _Lines(what)
     for entity in document.modelspace():
@@ -64,14 +65,14 @@ def _document(text: str, what: str) -> Any:
     try:
         import ezdxf
     except ImportError:
-        raise MeshProblem(f"reading {what} needs the package ezdxf", "install pliant[mesh]") from None
+        raise FileProblem(f"reading {what} needs the package ezdxf", "install pliant[mesh]") from None
     # without a handler its remarks on odd files would be printed
     logging.getLogger("ezdxf").addHandler(logging.NullHandler())
     try:
         return ezdxf.read(io.StringIO(_with_version(text)))
     except Exception as error:  # the reader may raise any exception on a broken file
         why = f": {printable(str(error)[:100])}" if isinstance(error, ezdxf.DXFError) and str(error) else ""
-        raise MeshProblem(f"{what} is not a DXF file, or a broken one{why}", "export it again") from None
+        raise FileProblem(f"{what} is not a DXF file, or a broken one{why}", "export it again") from None
 
 
 def _with_version(text: str) -> str:
@@ -112,15 +113,15 @@ class _Lines:
             else:
                 for chain in CHAINS[kind](entity):
                     self.add(layer, np.array([list(point) for point in chain], dtype=float).reshape(-1, 3))
-        except MeshProblem:
+        except FileProblem:
             raise
         except Exception:  # a missing number or point is detected only when it is used
-            raise MeshProblem(f"{self.what} has a {kind} that cannot be read", "export it again") from None
+            raise FileProblem(f"{self.what} has a {kind} that cannot be read", "export it again") from None
 
     def block(self, reference: Any, layer: str, depth: int) -> None:
         """The content of a block, at all positions of a reference to it."""
         if depth >= BLOCKS.depth:
-            raise MeshProblem(f"{self.what} has blocks within blocks, more than {BLOCKS.depth} deep", "explode them")
+            raise FileProblem(f"{self.what} has blocks within blocks, more than {BLOCKS.depth} deep", "explode them")
         block = reference.block()
         if block is None or block.block.is_xref:
             self.leave_out("INSERT of a block that is not in the file")
@@ -133,7 +134,7 @@ class _Lines:
                 self.copies += 1
                 if self.copies > BLOCKS.copies:
                     hint = f"references to blocks may create {BLOCKS.copies} entities; explode fewer of them"
-                    raise MeshProblem(f"{self.what} is too large", hint)
+                    raise FileProblem(f"{self.what} is too large", hint)
                 self.take(entity, layer, depth + 1)
 
     def add(self, layer: str, chain: np.ndarray) -> None:

@@ -8,7 +8,8 @@ from enum import IntEnum
 
 import numpy as np
 
-from pliant.parts.mesh.formats.wireframe import Drawing, MeshProblem
+from pliant.language.source import FileProblem
+from pliant.parts.mesh.formats.wireframe import Drawing
 
 UNITS = {1: "inch", 2: "mm", 4: "ft", 5: "mile", 6: "m", 7: "km", 8: "mil", 9: "um", 10: "cm", 11: "uin"}
 """Unit flags of the global section; 3 means that the unit is given by name."""
@@ -74,7 +75,7 @@ def _sections(text: str, what: str) -> dict[str, list[str]]:
             sections[line[72]].append(line)
     for letter, name in (("G", "global"), ("D", "directory"), ("P", "parameter")):
         if not sections[letter]:
-            raise MeshProblem(f"{what} is not an IGES file: it has no {name} section", "export it as IGES 5 text")
+            raise FileProblem(f"{what} is not an IGES file: it has no {name} section", "export it as IGES 5 text")
     return sections
 
 
@@ -108,7 +109,7 @@ def _global_fields(text: str, what: str) -> tuple[str, str, list[str]]:
             break
         at += 1
     if len(fields) < 15:
-        raise MeshProblem(f"the global section of {what} is incomplete: it does not state the unit")
+        raise FileProblem(f"the global section of {what} is incomplete: it does not state the unit")
     return separator, end, fields
 
 
@@ -118,13 +119,13 @@ def _unit(fields: list[str]) -> tuple[str, float]:
         scale = float(fields[12].replace("D", "E")) if fields[12] else 1.0
         flag = int(fields[13]) if fields[13] else 1
     except ValueError:
-        raise MeshProblem("the global section does not state the unit", "give the unit") from None
+        raise FileProblem("the global section does not state the unit", "give the unit") from None
     if not 1e-12 < scale < 1e12:
-        raise MeshProblem(f"the global section has a scale of {scale:g}")
+        raise FileProblem(f"the global section has a scale of {scale:g}")
     name = fields[14].strip().upper()
     unit = UNITS.get(flag) or NAMES.get(name)
     if unit is None:
-        raise MeshProblem(f"the global section names an unknown unit ({name or flag})", "give the unit")
+        raise FileProblem(f"the global section names an unknown unit ({name or flag})", "give the unit")
     return unit, 1 / scale
 
 
@@ -141,7 +142,7 @@ def _directory(lines: list[str], what: str) -> dict[int, _Entry]:
             kind, pointer, matrix = int(first[0:8]), int(first[8:16]), int(first[48:56].strip() or 0)
             count, form = int(second[24:32].strip() or 1), int(second[32:40].strip() or 0)
         except ValueError:
-            raise MeshProblem(f"entry {k // 2 + 1} of the directory of {what} cannot be read") from None
+            raise FileProblem(f"entry {k // 2 + 1} of the directory of {what} cannot be read") from None
         entries[k + 1] = (kind, pointer, count, form, matrix)
     return entries
 
@@ -155,31 +156,31 @@ class _Records:
     def numbers(self, pointer: int, count: int) -> list[float]:
         """All parameters after the entity's type."""
         if not (1 <= pointer <= len(self.lines) and 1 <= count <= len(self.lines)):
-            raise MeshProblem(f"{self.what} refers to parameters that it does not have (line {pointer})")
+            raise FileProblem(f"{self.what} refers to parameters that it does not have (line {pointer})")
         text = "".join(line[:64] for line in self.lines[pointer - 1 : pointer - 1 + count])
         fields = text.partition(self.end)[0].split(self.separator)[1:]
         try:
             return [float(x.strip().upper().replace("D", "E") or 0) for x in fields]
         except ValueError:
-            raise MeshProblem(f"parameter line {pointer} of {self.what} has no number where one is needed") from None
+            raise FileProblem(f"parameter line {pointer} of {self.what} has no number where one is needed") from None
 
 
 def _points(numbers: list[float], count: int, what: str) -> np.ndarray:
     """The first points of parameters (count x 3)."""
     if len(numbers) < 3 * count:
-        raise MeshProblem(f"a {'line' if count > 1 else 'point'} of {what} has too few coordinates")
+        raise FileProblem(f"a {'line' if count > 1 else 'point'} of {what} has too few coordinates")
     return np.reshape(numbers[: 3 * count], (count, 3))
 
 
 def _polyline(numbers: list[float], form: int, what: str) -> list[np.ndarray]:
     """Points of copious data: pairs at a common depth (1), triples (2), or with directions that are left out (3)."""
     if len(numbers) < 2 or numbers[0] not in (1, 2, 3) or not 1 <= numbers[1] <= 1e7:
-        raise MeshProblem(f"a polyline of {what} cannot be read")
+        raise FileProblem(f"a polyline of {what} cannot be read")
     width = {1: 2, 2: 3, 3: 6}[int(numbers[0])]
     start = 3 if width == 2 else 2
     data = numbers[start : start + width * int(numbers[1])]
     if len(data) != width * int(numbers[1]):
-        raise MeshProblem(f"a polyline of {what} is incomplete")
+        raise FileProblem(f"a polyline of {what} is incomplete")
     table = np.reshape(data, (-1, width))
     chain = np.column_stack([table, np.full(len(table), numbers[2])]) if width == 2 else table[:, :3]
     if form in (1, 2, 3):
@@ -194,10 +195,10 @@ def _placed(chain: np.ndarray, matrix: int, entries: dict[int, _Entry], records:
             return chain
         entry = entries.get(matrix)
         if entry is None or entry[0] != Entity.TRANSFORMATION:
-            raise MeshProblem(f"{what} refers to a transformation that it does not have")
+            raise FileProblem(f"{what} refers to a transformation that it does not have")
         numbers = records.numbers(entry[1], entry[2])
         if len(numbers) < 12:
-            raise MeshProblem(f"a transformation of {what} is incomplete")
+            raise FileProblem(f"a transformation of {what} is incomplete")
         rows = np.reshape(numbers[:12], (3, 4))
         chain, matrix = chain @ rows[:, :3].T + rows[:, 3], entry[4]
-    raise MeshProblem(f"transformations of {what} refer to each other in a circle")
+    raise FileProblem(f"transformations of {what} refer to each other in a circle")

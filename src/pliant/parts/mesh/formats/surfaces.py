@@ -19,7 +19,7 @@ import numpy as np
 
 from pliant.language.limits import limits, most
 from pliant.language.source import FileProblem, check_file
-from pliant.parts.mesh.formats.wireframe import LIMITS, Drawing, MeshProblem, check_counts, fan, sides
+from pliant.parts.mesh.formats.wireframe import LIMITS, Drawing, check_counts, fan, sides
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def read_stl(data: bytes, what: str) -> Drawing:
     count = int.from_bytes(data[80:HEADER], "little") if len(data) >= HEADER else -1
     if count >= 0 and len(data) == HEADER + RECORD * count:
         if 3 * count > LIMITS.edges:
-            raise MeshProblem(
+            raise FileProblem(
                 f"{what} is too large ({count} triangles)", f"at most {LIMITS.edges // 3}; use a coarser mesh"
             )
         records = np.frombuffer(data, dtype=np.uint8, offset=HEADER).reshape(count, RECORD)
@@ -63,14 +63,14 @@ def _text_corners(data: bytes, what: str) -> np.ndarray:
     except UnicodeDecodeError:
         words = []
     if not words or words[0].lower() != "solid":
-        raise MeshProblem(f"{what} is not an STL file: neither its text nor its size fits", "export it again")
+        raise FileProblem(f"{what} is not an STL file: neither its text nor its size fits", "export it again")
     at = [k for k, word in enumerate(words) if word.lower() == "vertex"]
     if len(at) % 3 or (at and at[-1] + 3 >= len(words)):
-        raise MeshProblem(f"{what} ends within a triangle", "export it again")
+        raise FileProblem(f"{what} ends within a triangle", "export it again")
     try:
         return np.array([[float(x) for x in words[k + 1 : k + 4]] for k in at]).reshape(-1, 3)
     except ValueError:
-        raise MeshProblem(f"{what} has a corner that is not three numbers") from None
+        raise FileProblem(f"{what} has a corner that is not three numbers") from None
 
 
 def read_obj(text: str, what: str) -> Drawing:
@@ -89,7 +89,7 @@ def read_obj(text: str, what: str) -> Drawing:
             corners = [_obj_corner(word, len(points), number, what) for word in words]
             if len(corners) < 2 or len(lines) + len(corners) > LIMITS.edges:
                 check_counts(len(points), len(lines) + len(corners), what)
-                raise MeshProblem(f"line {number} of {what} has too few corners")
+                raise FileProblem(f"line {number} of {what} has too few corners")
             after = corners[1:] + corners[:1] if key == "f" and len(corners) > 2 else corners[1:]
             lines += zip(corners, after, strict=False)
             faces += fan(corners) if key == "f" else []
@@ -112,7 +112,7 @@ def _obj_numbers(words: list[str], number: int, what: str) -> list[float]:
     try:
         x, y, z = (float(word) for word in words[:3])
     except ValueError:
-        raise MeshProblem(f"line {number} of {what} is not a point of three numbers") from None
+        raise FileProblem(f"line {number} of {what} is not a point of three numbers") from None
     return [x, y, z]
 
 
@@ -124,7 +124,7 @@ def _obj_corner(word: str, count: int, number: int, what: str) -> int:
         index = 0
     index = index - 1 if index > 0 else count + index
     if not 0 <= index < count or word.startswith("0"):
-        raise MeshProblem(f"line {number} of {what} refers to a point that it does not have")
+        raise FileProblem(f"line {number} of {what} refers to a point that it does not have")
     return index
 
 
@@ -156,7 +156,7 @@ def read_ply(data: bytes, what: str) -> Drawing:
     faces: list[tuple[float, float, float]] = []
     for element in elements:
         if element.count and not element.properties:
-            raise MeshProblem(f"the records '{element.name}' of {what} have no properties")
+            raise FileProblem(f"the records '{element.name}' of {what} have no properties")
         for _ in range(element.count):
             record = numbers.record(element)
             if element.name == "vertex":
@@ -170,7 +170,7 @@ def read_ply(data: bytes, what: str) -> Drawing:
             check_counts(len(points), len(lines), what)
     found = np.array(lines, dtype=float).reshape(-1, 2)
     if len(found) and not (found.min() >= 0 and found.max() < len(points)):
-        raise MeshProblem(f"{what} has faces with corners that it does not have")
+        raise FileProblem(f"{what} has faces with corners that it does not have")
     triangles = np.array(faces, dtype=float).reshape(-1, 3).astype(int)
     return Drawing(np.array(points, dtype=float).reshape(-1, 3), found.astype(int), faces=triangles)
 
@@ -180,7 +180,7 @@ def _header(data: bytes, what: str) -> tuple[str, list[_Element], int]:
     end = data.find(b"end_header", 0, FILES.ply_header)
     start = data.find(b"\n", end) + 1
     if not data.startswith(b"ply") or end < 0 or start == 0:
-        raise MeshProblem(f"{what} is not a PLY file: it has no complete header", "export it again")
+        raise FileProblem(f"{what} is not a PLY file: it has no complete header", "export it again")
     order, elements = None, list[_Element]()
     for line in data[:end].decode("latin-1").splitlines():
         match line.split():
@@ -195,9 +195,9 @@ def _header(data: bytes, what: str) -> tuple[str, list[_Element], int]:
             case [] | ["ply"] | ["comment" | "obj_info", *_]:
                 pass
             case _:
-                raise MeshProblem(f"the header of {what} has a line that cannot be read: '{line[:40]}'")
+                raise FileProblem(f"the header of {what} has a line that cannot be read: '{line[:40]}'")
     if order is None:
-        raise MeshProblem(f"{what} does not state its format")
+        raise FileProblem(f"{what} does not state its format")
     return order, elements, start
 
 
@@ -218,7 +218,7 @@ class _Numbers:
             self.at += int(kind[1])
             return float(found)
         except (ValueError, IndexError, struct.error):
-            raise MeshProblem(f"{self.what} ends too early, or has no number where one is needed") from None
+            raise FileProblem(f"{self.what} ends too early, or has no number where one is needed") from None
 
     def record(self, element: _Element) -> dict[str, list[float]]:
         """The values of one record by property."""
@@ -226,7 +226,7 @@ class _Numbers:
         for name, kind, count_kind in element.properties:
             count = self.next(count_kind) if count_kind else 1
             if not 0 <= count <= LIMITS.edges:
-                raise MeshProblem(f"{self.what} has a list of {count:g} entries")
+                raise FileProblem(f"{self.what} has a list of {count:g} entries")
             found[name] = [self.next(kind) for _ in range(int(count))]
         return found
 
@@ -247,7 +247,7 @@ def read_scene(data: bytes, what: str, path: Path) -> Drawing:
         if kind == "dae":
             import collada
     except ImportError:
-        raise MeshProblem(f"{what} needs the packages {needed}", "install pliant[mesh]") from None
+        raise FileProblem(f"{what} needs the packages {needed}", "install pliant[mesh]") from None
     beside: Any = _SiblingFiles(path.parent) if kind != "dae" else _NoFiles()  # COLLADA files refer to textures only
     # textures are not used, and small files may contain large ones
     options: dict[str, Any] = {"skip_materials": True} if kind != "dae" else {}
@@ -260,23 +260,21 @@ def read_scene(data: bytes, what: str, path: Path) -> Drawing:
         found = scene.to_mesh()
         points, faces = np.asarray(found.vertices, dtype=float), np.asarray(found.faces, dtype=int)
         unit = _unit(scene)
-    except MeshProblem:
+    except FileProblem:
         raise
-    except FileProblem as problem:
-        raise MeshProblem(str(problem), problem.hint) from None
     except Exception:  # any exception of the readers on damaged files, including recursion errors
-        raise MeshProblem(f"{what} is damaged, or has unsupported content", HINT) from None
+        raise FileProblem(f"{what} is damaged, or has unsupported content", HINT) from None
     _check_size(len(faces), what)
     if not len(faces):
-        raise MeshProblem(f"{what} has no triangles", HINT)
+        raise FileProblem(f"{what} has no triangles", HINT)
     if not (faces.min() >= 0 and faces.max() < len(points)):
-        raise MeshProblem(f"{what} has triangles with corners that it does not have", HINT)
+        raise FileProblem(f"{what} has triangles with corners that it does not have", HINT)
     return Drawing(points * unit, sides(faces), unit="m", faces=faces)
 
 
 def _check_size(triangles: int, what: str) -> None:
     if 3 * triangles > LIMITS.edges:
-        raise MeshProblem(f"{what} is too large ({triangles} triangles)", f"at most {LIMITS.edges // 3}")
+        raise FileProblem(f"{what} is too large ({triangles} triangles)", f"at most {LIMITS.edges // 3}")
 
 
 def _check_instances(read: Any, what: str) -> None:
@@ -285,7 +283,7 @@ def _check_instances(read: Any, what: str) -> None:
     while waiting:
         node, visited = waiting.pop(), visited + 1
         if visited > FILES.tags:  # nodes may also contain each other
-            raise MeshProblem(f"{what} has too many instances of nodes", HINT)
+            raise FileProblem(f"{what} has too many instances of nodes", HINT)
         waiting += getattr(node, "children", ())
         for primitive in getattr(getattr(node, "geometry", None), "primitives", ()):
             triangles += len(primitive)
@@ -330,13 +328,13 @@ class _NoFiles:
 def _check_markup(data: bytes, what: str) -> None:
     """Reject document types, archives, and nodes that repeat others without limit."""
     if b"\0" in data or not data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
-        raise MeshProblem(f"{what} is not a COLLADA file: it is not text in UTF-8", HINT)
+        raise FileProblem(f"{what} is not a COLLADA file: it is not text in UTF-8", HINT)
     if b"<!DOCTYPE" in data or b"<!ENTITY" in data:
-        raise MeshProblem(f"{what} has a document type or entities, which are not read", "remove its <!DOCTYPE ...>")
+        raise FileProblem(f"{what} has a document type or entities, which are not read", "remove its <!DOCTYPE ...>")
     if data.count(b"<") > FILES.tags:
-        raise MeshProblem(f"{what} has too many elements", f"at most {FILES.tags // 2}; {HINT}")
+        raise FileProblem(f"{what} has too many elements", f"at most {FILES.tags // 2}; {HINT}")
     if data.count(b"<instance_node") > FILES.repeats:
-        raise MeshProblem(f"{what} has too many instances of nodes", f"at most {FILES.repeats}; {HINT}")
+        raise FileProblem(f"{what} has too many instances of nodes", f"at most {FILES.repeats}; {HINT}")
 
 
 def _check_tree(data: bytes, what: str, kind: str) -> None:
@@ -354,12 +352,12 @@ def _check_tree(data: bytes, what: str, kind: str) -> None:
         ]
         corners = sum(sizes[int(node["mesh"])] for node in tree.get("nodes", ()) if "mesh" in node)
     except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
-        raise MeshProblem(f"{what} is not a glTF file", HINT) from None
+        raise FileProblem(f"{what} is not a glTF file", HINT) from None
     if sum(counts) > 3 * LIMITS.edges or min(counts, default=0) < 0:
-        raise MeshProblem(f"{what} is too large ({sum(counts)} values)", f"at most {3 * LIMITS.edges}")
+        raise FileProblem(f"{what} is too large ({sum(counts)} values)", f"at most {3 * LIMITS.edges}")
     _check_size(corners // 3, what)
     if len(set(children)) != len(children) or set(roots) & set(children):
-        raise MeshProblem(f"{what} has nodes that do not form a tree", HINT)
+        raise FileProblem(f"{what} has nodes that do not form a tree", HINT)
 
 
 def _primitive_corners(primitive: Any, counts: Sequence[int]) -> int:

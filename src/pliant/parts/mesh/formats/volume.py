@@ -13,7 +13,8 @@ import numpy as np
 
 from pliant.language.limits import limits
 from pliant.language.message_text import printable
-from pliant.parts.mesh.formats.wireframe import Drawing, MeshProblem, sides
+from pliant.language.source import FileProblem
+from pliant.parts.mesh.formats.wireframe import Drawing, sides
 
 EDGES = {
     "line": [(0, 1)],
@@ -33,7 +34,7 @@ def read_volume(path: Path, what: str) -> Drawing:
     try:
         import meshio
     except ImportError:
-        raise MeshProblem(f"reading {what} needs the package meshio", "install pliant[mesh]") from None
+        raise FileProblem(f"reading {what} needs the package meshio", "install pliant[mesh]") from None
     refuse_other_files(path, what)
     _bound_unpacking()
     try:
@@ -42,16 +43,16 @@ def read_volume(path: Path, what: str) -> Drawing:
         points = np.asarray(mesh.points, dtype=float)
         blocks = [(block.type, np.asarray(block.data, dtype=int)) for block in mesh.cells]
         labels = _labels(mesh, [cells for _, cells in blocks], len(points))
-    except MeshProblem as problem:
-        raise MeshProblem(f"{what} {problem}", problem.hint) from None
+    except FileProblem as problem:
+        raise FileProblem(f"{what} {problem}", problem.hint) from None
     except (Exception, SystemExit) as error:  # the reader may raise any exception on a broken file
         # its own messages are helpful, those of Python and NumPy are not
         why = f": {printable(str(error)[:100])}" if isinstance(error, meshio.ReadError) and str(error) else ""
-        raise MeshProblem(
+        raise FileProblem(
             f"{what} is broken, or does not have the format of its suffix{why}", "export it again"
         ) from None
     if points.ndim != 2 or points.shape[1] not in (2, 3):
-        raise MeshProblem(f"{what} has points without two or three coordinates")
+        raise FileProblem(f"{what} has points without two or three coordinates")
     points = np.column_stack([points, np.zeros((len(points), 3 - points.shape[1]))])
     lines, ignored = [np.zeros((0, 2), dtype=int)], dict[str, int]()
     for kind, cells in blocks:
@@ -67,7 +68,7 @@ def read_volume(path: Path, what: str) -> Drawing:
     _, first = np.unique(np.sort(found, axis=1), axis=0, return_index=True)
     found = found[np.sort(first)]
     if len(found) and not (found.min() >= 0 and found.max() < len(points)):
-        raise MeshProblem(f"{what} has cells with corners that it does not have")
+        raise FileProblem(f"{what} has cells with corners that it does not have")
     return _corners(Drawing(points, found, ignored=ignored, labels=labels), blocks)
 
 
@@ -102,7 +103,7 @@ class _Unpacker:
         found: bytes = reader.decompress(data, int(_unpacking.left) + 1)
         _unpacking.left -= len(found)
         if _unpacking.left < 0:
-            raise MeshProblem("is too large when unpacked", "use a coarser mesh")
+            raise FileProblem("is too large when unpacked", "use a coarser mesh")
         return found
 
 
@@ -157,18 +158,18 @@ _INCLUDE = re.compile(rb"^\s*\*[\s*]*include\b", re.IGNORECASE | re.MULTILINE)
 
 
 def refuse_other_files(path: Path, what: str) -> None:
-    """Raise MeshProblem if reading a file would open others, or if it declares entities; `what`: its name in messages."""
+    """Raise FileProblem if reading a file would open others, or if it declares entities; `what`: its name in messages."""
     suffix = path.suffix.lower()
     if suffix == ".med":
         _refuse_links(path, what)
         return
     data = path.read_bytes() if suffix in (".xdmf", ".vtu", ".inp") else b""
     if suffix in (".xdmf", ".vtu") and (_DECLARATION.search(data) or b"\0" in data[:200]):
-        raise MeshProblem(f"{what} declares XML entities, or is not UTF-8", "export it again, as plain XML in UTF-8")
+        raise FileProblem(f"{what} declares XML entities, or is not UTF-8", "export it again, as plain XML in UTF-8")
     if suffix == ".xdmf" and _OTHER_FORMAT.search(data):
-        raise MeshProblem(f"{what} has its data in another file", "export it with the data in it (Format XML)")
+        raise FileProblem(f"{what} has its data in another file", "export it with the data in it (Format XML)")
     if suffix == ".inp" and _INCLUDE.search(data):
-        raise MeshProblem(f"{what} includes another file", "put its content in place of *INCLUDE")
+        raise FileProblem(f"{what} includes another file", "put its content in place of *INCLUDE")
 
 
 def _refuse_links(path: Path, what: str) -> None:
@@ -187,7 +188,7 @@ def _refuse_links(path: Path, what: str) -> None:
         for name in group:
             link = group.get(name, getlink=True)
             if isinstance(link, h5py.ExternalLink):
-                raise MeshProblem(f"{what} has its data in another file", "export it with the data in it")
+                raise FileProblem(f"{what} has its data in another file", "export it with the data in it")
             if isinstance(link, h5py.SoftLink):
                 continue  # to another object of this file, which is examined separately
             entry = group[name]
@@ -195,15 +196,15 @@ def _refuse_links(path: Path, what: str) -> None:
                 look(entry)
             elif isinstance(entry, h5py.Dataset):
                 if entry.external or entry.is_virtual:
-                    raise MeshProblem(f"{what} has its data in another file", "export it with the data in it")
+                    raise FileProblem(f"{what} has its data in another file", "export it with the data in it")
                 left -= entry.nbytes
                 if left < 0:
-                    raise MeshProblem(f"{what} is too large when unpacked", "use a coarser mesh")
+                    raise FileProblem(f"{what} is too large when unpacked", "use a coarser mesh")
 
     try:
         with h5py.File(path, "r") as file:
             look(file)
-    except MeshProblem:
+    except FileProblem:
         raise
     except Exception:  # any exception of HDF5 on a damaged file, in its own words
-        raise MeshProblem(f"{what} is broken, or does not have the format of its suffix", "export it again") from None
+        raise FileProblem(f"{what} is broken, or does not have the format of its suffix", "export it again") from None

@@ -44,10 +44,6 @@ ASKEW = np.sqrt([1 / 6, 2 / 6, 3 / 6])
 Corner = TypeVar("Corner", int, float)
 
 
-class MeshProblem(FileProblem):
-    """A mesh file that cannot be used; `hint` suggests a fix."""
-
-
 @dataclass(frozen=True)
 class Drawing:
     """The unprocessed content of a file.
@@ -131,7 +127,7 @@ def join(
     check_counts(len(drawing.points), len(drawing.lines), what)
     if not len(drawing.lines):
         kinds = ", ".join(f"{count} x {kind}" for kind, count in drawing.ignored.items())
-        raise MeshProblem(f"{what} has no lines" + (f" (only {kinds})" if kinds else ""), "export it as a wireframe")
+        raise FileProblem(f"{what} has no lines" + (f" (only {kinds})" if kinds else ""), "export it as a wireframe")
     points = np.concatenate([drawing.points, drawing.loose])
     check_coordinates(points, scale, what)
     points = scale * points
@@ -143,7 +139,7 @@ def join(
     place[order] = np.arange(len(order))
     points = points[order]
     if not np.ptp(points, axis=0).any():
-        raise MeshProblem(f"all points of {what} are the same")
+        raise FileProblem(f"all points of {what} are the same")
     within = merging(points) if tolerance is None else tolerance
     node_of, firsts = _clusters(points, within, what)
     lines = node_of[place[drawing.lines]]
@@ -152,7 +148,7 @@ def join(
     _, first = np.unique(np.sort(kept, axis=1), axis=0, return_index=True)
     edges = kept[np.sort(first)]
     if not len(edges):
-        raise MeshProblem(f"with a tolerance of {within:g} m all lines of {what} vanish", "use a smaller tolerance")
+        raise FileProblem(f"with a tolerance of {within:g} m all lines of {what} vanish", "use a smaller tolerance")
     orphans = len(firsts) - len(np.unique(edges))
     return Wireframe(
         nodes=points[firsts],
@@ -185,7 +181,7 @@ def merging(points: np.ndarray) -> float:
 def check_counts(points: int, lines: int, what: str) -> None:
     """Reject drawings that are too large."""
     if points > 4 * LIMITS.edges or lines > LIMITS.edges:
-        raise MeshProblem(f"{what} is too large ({lines} lines)", f"at most {LIMITS.edges} lines; use a coarser mesh")
+        raise FileProblem(f"{what} is too large ({lines} lines)", f"at most {LIMITS.edges} lines; use a coarser mesh")
 
 
 def check_coordinates(points: np.ndarray, scale: float, what: str) -> None:
@@ -193,7 +189,7 @@ def check_coordinates(points: np.ndarray, scale: float, what: str) -> None:
     with np.errstate(invalid="ignore"):  # infinite times zero
         plausible = np.all(np.abs(points) * min(scale, 1.0) < LIMITS.coordinate / max(scale, 1.0))
     if not plausible:
-        raise MeshProblem(f"{what} has a coordinate that is not finite, or implausibly large")
+        raise FileProblem(f"{what} has a coordinate that is not finite, or implausibly large")
 
 
 def _in_order(values: np.ndarray) -> np.ndarray:
@@ -209,7 +205,7 @@ def _clusters(points: np.ndarray, tolerance: float, what: str) -> tuple[np.ndarr
     pairs = _near_pairs(points[representatives], tolerance, most=(LIMITS.crowded - 1) * len(representatives) // 2)
     if pairs is None:
         message = f"the tolerance of {tolerance:g} m is larger than the mesh width of {what}"
-        raise MeshProblem(message, "use a smaller tolerance")
+        raise FileProblem(message, "use a smaller tolerance")
     cluster = _joined(len(representatives), pairs)[copy_of.ravel()]
     unique, first, cluster = np.unique(cluster, return_index=True, return_inverse=True)
     order = np.argsort(first)
@@ -217,7 +213,7 @@ def _clusters(points: np.ndarray, tolerance: float, what: str) -> tuple[np.ndarr
     number[order] = np.arange(len(order))
     nodes = len(order)
     if nodes > limits().elements:
-        raise MeshProblem(f"{what} is too large ({nodes} nodes)", f"use a coarser mesh; {most('elements')}")
+        raise FileProblem(f"{what} is too large ({nodes} nodes)", f"use a coarser mesh; {most('elements')}")
     return number[cluster], first[order]
 
 
@@ -313,7 +309,7 @@ def _neighbours(ends: np.ndarray, tolerance: float, what: str) -> Iterator[tuple
     last = np.searchsorted(low[:, axis], high[:, axis], side="right")
     counts = np.maximum(last - np.arange(len(order)) - 1, 0)
     if counts.sum() > LIMITS.pairs:
-        raise MeshProblem(
+        raise FileProblem(
             f"{what} has too many lines to look for crossings", "cut them in the drawing, without `split`"
         )
     begin = 0

@@ -1,1 +1,0 @@
-"""Environments for learning on fleets of robots."""

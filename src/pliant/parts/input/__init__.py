@@ -1,1 +1,0 @@
-"""Inputs: how an input parameter varies in time."""
