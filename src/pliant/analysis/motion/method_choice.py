@@ -9,6 +9,7 @@ ones. The first steps of a run show which case applies.
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -41,7 +42,10 @@ WITHOUT_END = 3000
 """Number of steps after which an explicit run is examined again."""
 CONTACT_TOLERANCE = 1e-4
 """Relative tolerance of small robots with contacts: small errors of an impact grow in the flight after it."""
-LOOP_TOLERANCE = 2e-4
+LOOP_TOLERANCE = 5e-4
+"""Relative tolerance of stiff robots with loops: errors in the phase of a linkage grow where it swings fast, to 1.5 % of the motion
+of a four-bar at twice this."""
+TURNING_TOLERANCE = 1e-4
 """Relative tolerance of generalized-alpha for stiff and rotating parts: of second order, its errors in the phase of a loop add up
 to ten times those of other methods at the same tolerance."""
 CROWD = 60
@@ -93,12 +97,17 @@ def choose_method(
     steps = (end - begin) * rate / STABLE_STEP  # the stable step of an infinite rate is zero
     if steps <= FEW_STEPS and (bound.nv <= SMALL or steps >= SLACK):
         return MethodChoice(_made(ExplicitRungeKutta, **tolerances), "automatic: not stiff", True, stable, tolerances)
-    implicit = _made(Rosenbrock, **tolerances)
+    implicit = _made(Rosenbrock, **_of_loops(bound, tolerances))
     if steps < FEW_STEPS:
         return MethodChoice(implicit, "automatic: slack at the start", True, stable, tolerances)
     needed = f"{_rounded(steps)} steps" if np.isfinite(steps) else "infinitely many steps"
     why = f"automatic: stiff, an explicit method would need {needed} to be stable"
     return MethodChoice(implicit, why, True, stable, tolerances)
+
+
+def _of_loops(bound: Binding, tolerances: Mapping[str, float]) -> dict[str, float]:
+    """The tolerances of implicit steps, if none are given those for loops where the robot has some."""
+    return {"rtol": LOOP_TOLERANCE, **tolerances} if bound.m else dict(tolerances)
 
 
 def _is_crowd(bound: Binding) -> bool:
@@ -167,7 +176,7 @@ class MethodMonitor:
         elif left > WITHOUT_END and mean * rate > 0.5 * STABLE_STEP:
             # most of the run remains, and its steps are limited by stability
             why = f"automatic: stiff, an explicit method would need {_rounded(left)} more steps"
-            raise MethodChange(MethodChoice(self._other(Rosenbrock), why))
+            raise MethodChange(MethodChoice(_made(Rosenbrock, **_of_loops(bound, self.choice.tolerances)), why))
 
     def _after_implicit_steps(
         self, bound: Binding, run: TimeLoop, mean: float, left: float, rate: float, lengthening: bool
@@ -175,17 +184,14 @@ class MethodMonitor:
         stable = min(self.choice.stable, STABLE_STEP / max(rate, 1e-300))
         if mean < LONGER * stable and (self.end - run.t) / stable < MANY_STEPS:
             why = "automatic: not stiff, all vibrations contribute to the motion"
-            raise MethodChange(MethodChoice(self._other(ExplicitRungeKutta), why))
+            raise MethodChange(MethodChoice(_made(ExplicitRungeKutta, **self.choice.tolerances), why))
         # linearized steps are short if very stiff parts rotate, as steel links in absolute coordinates and in loops; steps that
         # become longer are those of a transient that decays
-        tolerances = {"rtol": LOOP_TOLERANCE, **self.choice.tolerances}
+        tolerances = {"rtol": TURNING_TOLERANCE, **self.choice.tolerances}
         iterated = _made(GeneralizedAlpha, **tolerances)
         if not lengthening and left > 2 * TRIAL and _mean_step(bound, iterated, run, self.end) > LONGER * mean:
             why = f"automatic: stiff and rotating, a linearly implicit method would need {_rounded(left)} more steps"
             raise MethodChange(MethodChoice(iterated, why))
-
-    def _other(self, kind: type[Adaptive]) -> Method:
-        return kind(**self.choice.tolerances)
 
 
 def _mean_step(bound: Binding, method: Method, run: TimeLoop, end: float) -> float:
