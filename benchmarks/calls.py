@@ -27,9 +27,8 @@ from typing import Any
 import numpy as np
 
 import pliant
-from pliant.engine.interface import address
 from pliant.engine.layout import ArgumentsStruct
-from pliant.engine.libraries import build_library, extension_module
+from pliant.engine.libraries import address, build_library, extension_module
 
 BALLS = 20
 ROBOTS = ("pendulum", "cart_pole", "four_bar", "three_section_arm", f"{BALLS} ball joints", "six_leg")

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 import pliant
-from pliant.engine.interface import FUNCTIONS, runtime
+from pliant.engine.libraries import FUNCTIONS, runtime
 from pliant.study.execution import cores
 
 UNTIL = 10.0

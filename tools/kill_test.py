@@ -29,7 +29,7 @@ import numpy as np
 
 import pliant
 from pliant.cli import run as command
-from pliant.engine import cache_folder, compiling
+from pliant.engine import compiling
 from pliant.engine.libraries import build_library
 
 CASES = 100
@@ -157,7 +157,7 @@ class CompileJob(Job):
         return {"a.c": f"double answer(double x) {{ {lines} return x; }}\n"}
 
     def work(self) -> None:
-        cache_folder.writable_cache.cache_clear()
+        compiling.writable_cache.cache_clear()
         path = build_library(f"killed{self.count}", self.source(), ["a.c"], ("-O1",))
         compiling.put_text(path.with_suffix(".note"), "x" * 10_000)
 

@@ -183,7 +183,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "src"
         shutil.copytree(ROOT / "src", copy, ignore=shutil.ignore_patterns("__pycache__", "kernels"))
-        compiling = copy / "pliant" / "equations" / "compiling.py"
+        compiling = copy / "pliant" / "engine" / "compiling.py"
         if given.file.suffix != ".py":
             compiling.write_text(compiling.read_text(encoding="utf-8").replace('"-O3"', '"-O0"', 1), encoding="utf-8")
         changed = copy / given.file.resolve().relative_to(ROOT / "src")

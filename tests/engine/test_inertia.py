@@ -13,7 +13,7 @@ from inertia_cases import BETWEEN, RIGID, between_constants, moving_constants, m
 from oracle import Oracle
 
 from pliant.engine.binding import Binding
-from pliant.engine.inertia_kernel import inertia_kernels
+from pliant.engine.kernel import inertia_kernels
 from pliant.engine.model.inputs import InputPlan
 from pliant.engine.model.system import MASS_SIZE, InertiaInstance, System, SystemBuilder
 from pliant.engine.program import Program

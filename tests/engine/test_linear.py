@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pliant.engine.interface import runtime
+from pliant.engine.libraries import runtime
 from pliant.engine.pattern import Pattern, minimum_degree
 
 OK, SINGULAR = 0, 1

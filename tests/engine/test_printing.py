@@ -9,7 +9,7 @@ import sympy
 
 from pliant import derive, load, load_text
 from pliant.cli import run as command
-from pliant.engine.sympy_text import written
+from pliant.engine.printing import written
 
 CHAIN = """\
 pliant: 1

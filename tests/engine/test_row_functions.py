@@ -4,7 +4,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from pliant.engine.row_functions import RowFunction
+from pliant.engine.outputs import RowFunction
 
 
 def made():

@@ -15,7 +15,7 @@ import pytest
 import pliant
 from pliant.control import Coordinates, Pid, PidControl, Reference, StateFeedback, discretize, lqr
 from pliant.engine.binding import Binding
-from pliant.engine.interface import runtime
+from pliant.engine.libraries import runtime
 from pliant.engine.workspace import EvaluationError
 from pliant.show.live_page import LiveRobot, SliderValues
 

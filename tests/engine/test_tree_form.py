@@ -10,10 +10,10 @@ import pytest
 
 import pliant
 from conftest import RandomSystem, Sample
-from pliant.engine import tree_form
-from pliant.engine.interface import runtime
+from pliant.engine import tables as table_module
 from pliant.engine.layout import ArgumentsStruct
-from pliant.engine.tree_form import is_solved_by_tree, unknowns_beside
+from pliant.engine.libraries import runtime
+from pliant.engine.tables import is_solved_by_tree, unknowns_beside
 from pliant.engine.workspace import Workspace
 from pliant.robot.rod_switch import with_rod_model
 
@@ -228,10 +228,9 @@ def test_whole_runs_are_the_same(name: str, method: type, monkeypatch: pytest.Mo
         robot = with_rod_model(pliant.load("cantilever", set={"gravity": 9.81}), "rod", kind)
     else:
         robot = pliant.load_text(CHAIN.replace("JOINT", f"{kind}, axis: y" if kind == "revolute" else kind))
-    monkeypatch.setattr(tree_form, "MOST_BESIDE", 10.0)
     runs = []
     for limit in (0.0, np.inf):
-        monkeypatch.setattr(tree_form, "FROM_RATES", limit)
+        monkeypatch.setattr(table_module, "TREE", table_module.TreeChoice(limit, most_beside=10.0))
         eqs = pliant.derive(robot)
         assert eqs.binding.program.tables.counts["by_tree"] == (limit == 0)
         runs.append([pliant.simulate(eqs, 0.05, method=m, save_every=0.01).q for m in (method(step=2e-3), method())])

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import ctypes
-from pathlib import Path
 
 import casadi as ca
 import numpy as np
 import pytest
 
+from pliant.engine import c_code
 from pliant.engine.libraries import build_fast_library
-from pliant.fleet import straight_line
 from pliant.fleet.cpu import FLAGS, Cpu
-from pliant.fleet.elimination import factorized, packed, solve, solved
-from pliant.fleet.source import code_file
+from pliant.fleet.methods import factorized, packed, solve, solved
+from pliant.fleet.source import CODE, code_file
 
 COLUMNS = 16
 
 
 def _evaluated(function: ca.Function, values: np.ndarray, *, single: bool = False) -> np.ndarray:
     """Results of a function of one argument (columns: robots), computed on lanes."""
-    written = straight_line.straight_line(function, "tried", ["x"], ["y"])
+    written = c_code.straight_line(function, "tried", ["x"], ["y"])
     text = f"""#include "lanes.h"
 {written.text}
 void run(const real *in, real *out) {{
@@ -70,9 +69,9 @@ def _samples() -> np.ndarray:
     return values
 
 
-@pytest.mark.parametrize("part", [straight_line.PART, 7])
+@pytest.mark.parametrize("part", [c_code.PART, 7])
 def test_operations(monkeypatch: pytest.MonkeyPatch, part: int) -> None:
-    monkeypatch.setattr(straight_line, "PART", part)  # also cut into many parts
+    monkeypatch.setattr(c_code, "PART", part)  # also cut into many parts
     function, values = _operations(), _samples()
     assert np.allclose(
         _evaluated(function, values), _by_casadi(function, values), rtol=4e-15, atol=4e-16, equal_nan=True
@@ -118,7 +117,7 @@ def test_sine_and_exponential_at_their_ends() -> None:
 def test_one_division_per_divisor() -> None:
     x = ca.SX.sym("x", 4)
     function = ca.Function("tried", [x], [ca.vertcat(x[0] / x[3], x[1] / x[3], x[2] / x[3], x[0] / 3)])
-    text = straight_line.straight_line(function, "tried", ["x"], ["y"]).text
+    text = c_code.straight_line(function, "tried", ["x"], ["y"]).text
     assert text.count(" / ") == 1
 
 
@@ -142,8 +141,4 @@ def test_elimination_keeps_the_pattern_of_trees() -> None:
 
 
 def test_code_of_the_folder_is_there() -> None:
-    assert {p.name for p in Path(straight_line.__file__).parent.joinpath("code").iterdir()} >= {
-        "lanes.h",
-        "cpu.c",
-        "steps.h",
-    }
+    assert {p.name for p in CODE.iterdir()} >= {"lanes.h", "cpu.c", "steps.h"}

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.engine.interface import address
-from pliant.engine.libraries import extension_module
+from pliant.engine.libraries import address, extension_module
 from pliant.engine.workspace import check
 
 if TYPE_CHECKING:

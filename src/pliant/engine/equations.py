@@ -15,7 +15,6 @@ import scipy
 
 from pliant.engine.binding import Binding
 from pliant.engine.calls import Calls
-from pliant.engine.casadi_functions import casadi_function
 from pliant.engine.contacts import Contacts, contacts_at
 from pliant.engine.core import Core, check_names
 from pliant.engine.frames import FrameMotion, frame_jacobian, frame_motion
@@ -35,6 +34,7 @@ from pliant.engine.state import (
     taken_apart,
     with_names,
 )
+from pliant.engine.symbolic import casadi_function
 from pliant.language.arguments import ArgumentError, mapping, name_tuple, number, vector
 from pliant.language.message_text import describe
 from pliant.language.provided import called

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
-from pliant.engine.model.enclosures import expression_cells
+from pliant.engine.model.enclosures import expression_cells, located
 from pliant.engine.model.model import SI_HINT, Model
 from pliant.engine.model.sampling import sampled, sampled_at_once
 from pliant.engine.model.signals import switch_states, switch_times
-from pliant.engine.model.switching import located
 from pliant.language.arguments import ArgumentError, choice, is_number, mapping, number
 from pliant.language.evaluate import UNKNOWN, evaluate
 from pliant.language.faults import ExpressionError

@@ -7,47 +7,36 @@ type, under the fingerprint of its formulas: the hash of their C code. If a note
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
+import io
 import json
-import re
+import os
+import pickle
+import sys
+import types
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields, is_dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import casadi as ca
+import numpy as np
 
+from pliant.engine.c_code import HEADER, LANES, SCALAR_FUNCTIONS, kernel_code, lanes_header
 from pliant.engine.compiling import KERNEL_FLAGS, LARGE_KERNEL, LARGE_KERNEL_FLAGS, Source, library_name, put_text
-from pliant.engine.fingerprint import fingerprint
 from pliant.engine.kernel import Kernels
-from pliant.engine.lanes import HEADER, lane_source, lanes_header
-
-_VERSION = re.compile(r"(?:CASADI_SYMBOL_EXPORT )?void \w*casadi_version\(.*?\n}\n", re.DOTALL)
-_HELPER = re.compile(r"^casadi_real (?=casadi_\w+\()", re.MULTILINE)
-_GUARDED = re.compile(r"arg\[(\d+)\]\? arg\[\1\]\[(\d+)\] : 0")
-
-
-def kernel_source(functions: Sequence[ca.Function], name: str) -> str:
-    """C code of CasADi functions, each exported under its own name."""
-    generator = ca.CodeGenerator(name, {"with_header": False, "cpp": False, "verbose": False})
-    for function in functions:
-        generator.add(function)
-    text = _VERSION.sub("", str(generator.dump()))
-    # squares etc. are functions; calls of functions that other libraries could replace would spill all registers
-    text = _HELPER.sub("static inline casadi_real ", text)
-    text = _GUARDED.sub(r"arg[\1][\2]", text)  # the runtime always passes all arguments
-    # CasADi's virtual machine takes the first of two equal numbers, which matters for the sign of zero; C leaves it unspecified
-    text = text.replace("return fmax(x, y);", "return y > x || x != x ? y : x;")
-    return text.replace("return fmin(x, y);", "return y < x || x != x ? y : x;")
 
 
 def kernel_library_source(kernels: Kernels, level: str) -> Source:
     """The source of the library of one type's kernels, for a level of the instruction set."""
     files = {}
     if kernels.single:
-        files["kernels.c"] = kernel_source(kernels.single, "kernels")
+        files["kernels.c"] = "\n".join([SCALAR_FUNCTIONS, *map(kernel_code, kernels.single)])
     if kernels.on_lanes:
-        files["lanes.c"] = lane_source(kernels.on_lanes)
+        on_lanes = (kernel_code(function, LANES) for function in kernels.on_lanes)
+        files["lanes.c"] = "\n".join([f'#include "{HEADER}"\n', *on_lanes])
     instructions = sum(function.n_instructions() for function in kernels.functions)
     flags = KERNEL_FLAGS if instructions < LARGE_KERNEL else LARGE_KERNEL_FLAGS
     headers = {HEADER: lanes_header()} if kernels.lanes else {}
@@ -113,3 +102,86 @@ def write_note(kernels: Kernels, note: KernelNote, folder: Path) -> None:
 
 def _checksum(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+# -- fingerprints of formulas --------------------------------------------------------------------------------------------
+
+PACKAGE = Path(__file__).parents[1]
+FORMULAS = ("engine", "language", "parts")
+"""Folders of formulas and of their code: kernels must not depend on others."""
+
+KNOWN_PACKAGES = ("builtins", "casadi", "functools", "math", "numpy")
+"""Packages whose functions are identified by their names, given the packages' versions."""
+
+
+def fingerprint(formula: Any) -> str | None:
+    """The hash of a formula: functions, options and numbers in any nesting. None if it cannot be identified with certainty."""
+    if (sources := formula_sources()) is None:
+        return None
+    words = io.BytesIO()
+    try:
+        _Identity(words).dump(formula)
+    except (pickle.PicklingError, TypeError, ValueError, AttributeError, RecursionError):
+        return None
+    return hashlib.sha256(sources.encode() + words.getvalue()).hexdigest()[:32]
+
+
+@cache
+def formula_sources() -> str | None:
+    """Hash of the sources of formulas and their code, and of relevant versions; None without sources."""
+    walks = (os.walk(PACKAGE / folder) for folder in FORMULAS)
+    files = sorted(os.path.join(folder, name) for walk in walks for folder, _, names in walk for name in names)
+    files = [name for name in files if name.endswith((".py", ".h"))]
+    if not files:
+        return None
+    key = hashlib.sha256(repr((sys.version_info[:2], ca.CasadiMeta.version(), np.__version__)).encode())
+    for name in files:
+        text = Path(name).read_bytes()
+        key.update(f"{os.path.relpath(name, PACKAGE)}:{len(text)}:".encode())
+        key.update(text)
+    return key.hexdigest()
+
+
+class _Identity(pickle.Pickler):
+    """Writes what distinguishes an object from all others, given the sources: of functions also their code and closures."""
+
+    def __init__(self, file: io.BytesIO) -> None:
+        super().__init__(file, protocol=5)
+        self.fast = True  # equal objects are written alike, whether they are one or two
+
+    def reducer_override(self, x: Any) -> Any:
+        """The parts of functions and of objects of this package; raises PicklingError for what is not known to be the same next
+        time."""
+        if isinstance(x, functools._lru_cache_wrapper):
+            return tuple, ((x.__wrapped__,),)
+        named = isinstance(x, (types.FunctionType, types.BuiltinFunctionType, type))
+        if isinstance(x, (ca.SX, ca.MX, ca.Function)) or not _is_known(x if named else type(x)):
+            raise pickle.PicklingError("cannot be identified")
+        if isinstance(x, types.FunctionType) and _is_ours(x):
+            closure = tuple(cell.cell_contents for cell in x.__closure__ or ())
+            name = x.__module__, x.__qualname__, x.__defaults__, x.__kwdefaults__
+            return tuple, ((*name, *_of_code(x.__code__), closure),)
+        if is_dataclass(x) and not isinstance(x, type):
+            return tuple, ((type(x), *(getattr(x, field.name) for field in fields(x))),)
+        return NotImplemented
+
+
+def _of_code(code: types.CodeType) -> tuple[Any, ...]:
+    """Distinguishes functions of the same name, such as two lambdas on a line."""
+    constants = (
+        _of_code(x) if isinstance(x, types.CodeType) else sorted(map(repr, x)) if isinstance(x, frozenset) else x
+        for x in code.co_consts
+        if x is not ...
+    )
+    return code.co_firstlineno, code.co_code, code.co_names, *constants
+
+
+def _is_ours(x: Any) -> bool:
+    """Whether a function or class belongs to this package, and to the sources that are part of every fingerprint."""
+    package, _, rest = (x.__module__ or "").partition(".")
+    return package == "pliant" and rest.partition(".")[0] in FORMULAS
+
+
+def _is_known(x: Any) -> bool:
+    """Whether a function or class is ours, or is identified by its name."""
+    return _is_ours(x) or (x.__module__ or "").partition(".")[0] in KNOWN_PACKAGES

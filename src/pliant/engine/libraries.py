@@ -31,13 +31,14 @@ from typing import Any
 import casadi as ca
 
 from pliant.engine import compiling, ctypes_calls
-from pliant.engine.cache_folder import PRIVATE, cache_folder, trusted_cache, writable_cache
 from pliant.engine.compiling import (
     BINARY_FOLDER,
+    PRIVATE,
     QUICK_FLAGS,
     CompileError,
     NoCompiler,
     Source,
+    cache_folder,
     extension_headers,
     extension_source,
     find_compiler,
@@ -47,10 +48,12 @@ from pliant.engine.compiling import (
     processor_source,
     refusal,
     runtime_source,
+    trusted_cache,
+    writable_cache,
 )
 from pliant.engine.kernel import Kernels
 from pliant.engine.kernel_sources import KernelNote, kernel_library_source, made_note, read_note, write_note
-from pliant.engine.layout import KernelStruct, header
+from pliant.engine.layout import STRUCTURES, KernelStruct, header
 
 MODES = ("background", "wait", "quick", "never")
 PREBUILT_KERNELS = BINARY_FOLDER / "kernels"
@@ -191,6 +194,63 @@ def _import(path: Path) -> Any:
     except (ImportError, RuntimeError):
         return None  # for another system, or another NumPy
     return module
+
+
+# -- functions of the runtime ------------------------------------------------------------------------------------------
+
+_P, _D, _I, _L = ctypes.c_void_p, ctypes.c_double, ctypes.c_int, ctypes.c_long
+
+FUNCTIONS: dict[str, tuple[object, list[object]]] = {
+    "pl_layout_size": (ctypes.c_size_t, [_I]),
+    "pl_work_new": (_P, [_P]),
+    "pl_work_free": (None, [_P]),
+    "pl_bind": (None, [_P, _P]),
+    "pl_evaluations": (_L, [_P]),
+    "pl_work_bytes": (ctypes.c_size_t, [_P]),
+    "pl_batch": (_I, [_P, _I, *[_P] * 12]),
+    "pl_batch_carried": (_I, [_P, _I, *[_P] * 7, _I, _P, _P]),
+    "pl_batch_contact_sums": (_I, [_P, _I, *[_P] * 5, _I, *[_P] * 4]),
+    "pl_rows": (_I, [_P, _I, _I, _P, _P, _I, _P, _P, _P]),
+    "pl_fastest_rates": (_I, [_P, _I, _P, _D, _P, _P, _P]),
+    "pl_run_whole": (_I, [_P, _P, _P, _L, _P, _I, _P, _P, _P]),
+    "pl_run_new": (_P, [_P, _I]),
+    "pl_run_free": (None, [_P]),
+    "pl_run_start": (_I, [_P]),
+    "pl_run_advance": (_I, [_P, _L]),
+    "pl_run_go_to": (_I, [_P, _D, _P, _P]),
+    "pl_contacts_at": (_I, [_P, _D, _P, _P, _I, _P]),
+    "pl_contact_gap": (_D, [_P, _P, _I, _P]),
+    "pl_contact_entries": (_I, [_P, _I, _P, _P, _P, _P]),
+    "pl_run_contacts": (None, [_P, _P, _P]),
+    "pl_run_contacts_now": (_I, [_P, _I, _P]),
+    "pl_run_record": (_I, [_P, ctypes.c_size_t]),
+    "pl_run_recorded": (_L, [_P, _P]),
+    "pl_run_adjoint": (_I, [_P, _L, _L, _P, _I, *[_P] * 12]),
+    "pl_run_follow": (_I, [_P, _I, *[_P] * 7]),
+}
+"""Return type and argument types by name."""
+
+
+@cache
+def runtime() -> ctypes.CDLL:
+    """The runtime's library, with the types of its functions declared."""
+    library = runtime_library()
+    for name, (result, arguments) in FUNCTIONS.items():
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
+    for index, structure in enumerate(STRUCTURES):
+        size = library.pl_layout_size(index)
+        if size != ctypes.sizeof(structure):
+            raise RuntimeError(
+                f"the runtime library {library._name} does not fit this version of Pliant: {structure.__name__} has {size} "
+                f"bytes there and {ctypes.sizeof(structure)} here. Install Pliant again."
+            )
+    return library
+
+
+def address(name: str) -> int:
+    """The address of one of the runtime's functions."""
+    return function_address(getattr(runtime(), name))
 
 
 # -- kernels ----------------------------------------------------------------------------------------------------------------

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +13,9 @@ import numpy as np
 
 from pliant.engine.contact_sums import SIZE, contact_questions, model_sums
 from pliant.engine.kernel import coordinate_force_kernels, frame_force_kernels
+from pliant.engine.libraries import extension_module, runtime, virtual_kernel
 from pliant.engine.model.model import Model
 from pliant.engine.model.system import PLACEMENT_SIZE, ConstraintInstance, CoordinateForceInstance, FrameForceInstance
-from pliant.engine.row_functions import RowFunction
 from pliant.engine.symbolic import (
     Tree,
     build_tree,
@@ -24,6 +25,7 @@ from pliant.engine.symbolic import (
     route_state,
     stack_poses,
 )
+from pliant.engine.workspace import check
 from pliant.language.message_text import suggestion
 from pliant.language.names import outputs_named, stacked, with_repeated
 from pliant.parts.geometry import se3
@@ -373,3 +375,52 @@ class StateSymbols:
         q = self.q[element.q_at : element.q_at + element.q_size]
         bend, length = arc.coordinates.shape(q, self.theta[at + 1 : at + node.motion.constants])
         return bend, length
+
+
+# -- functions evaluated for many rows in one call ---------------------------------------------------------------------
+
+
+class RowFunction:
+    """A function of vectors (SX), evaluated row by row in the runtime."""
+
+    def __init__(self, function: ca.Function) -> None:
+        self._struct = virtual_kernel(function)
+        self._kernel, self._library = ctypes.addressof(self._struct), runtime()
+        self._sizes = np.array(
+            [function.sz_arg(), function.sz_res(), function.sz_iw(), function.sz_w()], dtype=np.int32
+        )
+        self._inputs = [function.numel_in(i) for i in range(function.n_in())]
+        self._outputs = [function.numel_out(i) for i in range(function.n_out())]
+        self._steps = np.array(self._outputs, dtype=np.int32)
+
+    @property
+    def addresses(self) -> tuple[int, int, int]:
+        """Arrays of its kernel, of the sizes of its results, and of its work sizes."""
+        address = extension_module().address
+        return self._kernel, address(self._steps), address(self._sizes)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Sizes of the results."""
+        return tuple(self._outputs)
+
+    def __call__(self, count: int, arguments: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Its results, each count x size; an argument is one vector for all rows, or an array with one row each."""
+        given = [np.ascontiguousarray(x, dtype=float) for x in arguments]
+        for x, size in zip(given, self._inputs, strict=True):
+            if x.shape not in ((size,), (count, size)):
+                raise ValueError(f"an argument of {size} numbers for {count} rows cannot have the shape {x.shape}")
+        found = [np.empty((count, size)) for size in self._outputs]
+        steps = np.array([size if x.ndim == 2 else 0 for x, size in zip(given, self._inputs, strict=True)], np.int32)
+        address = extension_module().address
+        check(
+            self._library.pl_rows(
+                self._kernel, count, len(given), _addresses(given), address(steps), len(found), _addresses(found),
+                address(self._steps), address(self._sizes),
+            )
+        )  # fmt: skip
+        return found
+
+
+def _addresses(arrays: Sequence[np.ndarray]) -> ctypes.Array[ctypes.c_void_p]:
+    return (ctypes.c_void_p * max(1, len(arrays)))(*map(extension_module().address, arrays))

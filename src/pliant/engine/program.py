@@ -13,9 +13,8 @@ import numpy as np
 import scipy
 
 from pliant.engine.calls import Calls, read_numbers
-from pliant.engine.interface import runtime
 from pliant.engine.layout import COUNTS, INTEGERS, KERNELS, TablesStruct
-from pliant.engine.libraries import load_kernels
+from pliant.engine.libraries import load_kernels, runtime
 from pliant.engine.model.inputs import InputPlan
 from pliant.engine.model.system import System
 from pliant.engine.tables import Tables, build_tables

@@ -5,6 +5,7 @@ Their contents are listed in `layout.py`.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, groupby
@@ -12,34 +13,32 @@ from typing import Any
 
 import numpy as np
 
-from pliant.engine.inertia_kernel import inertia_kernels, shared_inertia_kernels
-from pliant.engine.inertia_tables import fill_inertias, inertia_elements, is_articulated
 from pliant.engine.kernel import (
     Kernels,
     constraint_kernels,
     coordinate_force_kernels,
     frame_force_kernels,
     has_constant_subspace,
+    inertia_kernels,
     motion_kernels,
     relative_force_kernels,
     route_kernels,
+    shared_inertia_kernels,
 )
 from pliant.engine.layout import ELEMENT_FORMS, INTEGERS, MOTION_FORMS, SHAPE_FORMS
 from pliant.engine.model.contact_shapes import contact_tables
 from pliant.engine.model.inputs import InputPlan
-from pliant.engine.model.system import Element, InertiaInstance, System
+from pliant.engine.model.system import Element, InertiaInstance, RouteInstance, System
 from pliant.engine.pattern import (
     DENSE_FROM_FILL,
     DENSE_UP_TO,
     BlockPositions,
     Pattern,
+    changing_nodes,
     is_free_pair,
     saddle_pattern,
     system_pattern,
 )
-from pliant.engine.route_tables import fill_route_tables
-from pliant.engine.table_rows import add_row, add_rows
-from pliant.engine.tree_form import is_solved_by_tree
 from pliant.language.arrays import others
 from pliant.parts.formula.base import Inertia
 from pliant.parts.formula.relative import ENDS, RelativeForce
@@ -436,3 +435,182 @@ def _constraints(
     integers["row_signal"] = system.row_signals()
     integers["j_row"], integers["j_col"] = rows, columns
     return rows, columns
+
+
+# -- rows of tables ----------------------------------------------------------------------------------------------------
+
+
+def add_row(integers: dict[str, list[int]], prefix: str, **entries: int) -> None:
+    """Append a row: each entry to the column `prefix_name`."""
+    for name, value in entries.items():
+        integers[f"{prefix}_{name}"].append(value)
+
+
+def add_rows(integers: dict[str, list[int]], prefix: str, **columns: Sequence[int]) -> None:
+    """Append many rows: each column to the column `prefix_name`."""
+    for name, values in columns.items():
+        integers[f"{prefix}_{name}"].extend(values)
+
+
+# -- routed lines; see `runtime/route.c` -------------------------------------------------------------------------------
+
+# Which end of a span a coordinate moves.
+FIRST, SECOND, BOTH = 0, 1, 2
+
+
+def fill_route_tables(
+    system: System, positions: BlockPositions, integers: dict[str, list[int]], kinds: Sequence[int]
+) -> None:
+    """Add all lines to the tables; `kinds` are the numbers of their laws."""
+    for route, kind in zip(system.routes, kinds, strict=True):
+        changing = changing_nodes(system, route.nodes)
+        add_row(
+            integers, "route", kind=kind, begin=len(integers["route_nodes"]), theta=route.constants,
+            law=route.law_constants, signal=route.signals, signals=route.kind.signals,
+            friction=route.friction_constants if route.has_friction else -1, stretches=int(route.kind.coupled),
+        )  # fmt: skip
+        integers["rtouch_begin"].append(len(integers["rtouch_node"]))
+        integers["relem_begin"].append(len(integers["relem"]))
+        integers["rblock_begin"].append(len(integers["rblock_pos"]))
+        _spans(system, positions, integers, route)
+        known = set(changing)
+        bases = [system.base(node) for node in changing]
+        integers["route_nodes"].extend(route.nodes)
+        # contributions of nodes that do not change the length are discarded: index 0, the world
+        integers["route_slot"].extend(node if node in known else 0 for node in route.nodes)
+        integers["rtouch_node"].extend(changing)
+        integers["rtouch_base"].extend(base if base in known else 0 for base in bases)
+        elements = sorted({system.element_of(node) for node in changing})
+        integers["relem"].extend(elements)
+        if route.coupled:
+            integers["rblock_pos"].extend(positions.block(a, b)[0] for a in elements for b in elements)
+    for name, counted in (
+        ("route_begin", "route_nodes"),
+        ("rcol_begin", "rcol_node"),
+        ("rrow_begin", "rrow_node"),
+        ("rtouch_begin", "rtouch_node"),
+        ("relem_begin", "relem"),
+        ("rblock_begin", "rblock_pos"),
+    ):
+        integers[name].append(len(integers[counted]))
+
+
+def _spans(system: System, positions: BlockPositions, integers: dict[str, list[int]], route: RouteInstance) -> None:
+    """For the span after each point: the nodes that change it (columns), and for each all affected nodes (rows)."""
+    paths = [system.path(node) for node in route.nodes]
+    for here, beyond in zip(paths, [*paths[1:], None], strict=True):
+        integers["rcol_begin"].append(len(integers["rcol_node"]))
+        if beyond is None:  # there is no span after the last point
+            continue
+        first, second = set(here), set(beyond)
+        for column in sorted(first ^ second):
+            add_row(integers, "rcol", node=column, sign=1 if column in first else -1)
+            integers["rrow_begin"].append(len(integers["rrow_node"]))
+            for row in sorted(first | second):
+                side = BOTH if row in first and row in second else FIRST if row in first else SECOND
+                block = positions.block(system.element_of(row), system.element_of(column))[0]
+                add_row(integers, "rrow", node=row, case=side, pos=block)
+
+
+# -- inertia that is not rigid -----------------------------------------------------------------------------------------
+
+
+def inertia_elements(system: System, inert: InertiaInstance) -> list[int]:
+    """Elements whose coordinates move the inertia: its own first, in the order of its kind, then those on the paths."""
+    out = list(inert.elements)
+    for node in inert.nodes:
+        out += [e for e in (system.element_of(n) for n in system.path(node)) if e not in out]
+    return out
+
+
+def is_articulated(system: System, inert: InertiaInstance) -> bool:
+    """Whether the articulated-body recursion supports it: one frame, and coordinates of at most one element based on its node."""
+    if len(inert.nodes) > 1 or len(inert.elements) > 1:
+        return False
+    return all(system.elements[e].base == inert.nodes[0] for e in inert.elements)
+
+
+def fill_inertias(
+    system: System, positions: BlockPositions, integers: dict[str, list[int]], number: Callable[[Inertia], int]
+) -> None:
+    """For every inertia of one frame its type, constants and storage; for every element that moves it the node by which it does
+    (0 for
+    none) and the first of the element's rates (-1 for none); for every pair of those the block. Successive inertias of one type
+    form a run, which is evaluated for several at once.
+    """
+    for inert in system.inertias:
+        if inert.is_shared:
+            continue
+        path = {system.element_of(n): n for n in system.path(inert.nodes[0])}
+        elements = inertia_elements(system, inert)
+        if number(inert.kind) not in integers["inertia_kind"][-1:]:
+            integers["inertia_run"].append(len(integers["inertia_kind"]))
+        add_row(
+            integers, "inertia", kind=number(inert.kind), constants=inert.kind.constants, node=inert.nodes[0],
+            k=inert.kind.v_size, theta=inert.constants, owned=len(inert.elements),
+            articulated=int(is_articulated(system, inert)), begin=len(integers["mover_elem"]),
+            pair=len(integers["mover_pos"]),
+        )  # fmt: skip
+        own = 0
+        for index, element in enumerate(elements):
+            first = own if index < len(inert.elements) else -1
+            add_row(integers, "mover", elem=element, own=first, node=path.get(element, 0))
+            integers["mover_pos"] += [positions.block(row, element)[0] for row in elements]
+            own += system.elements[element].v_size
+    integers["inertia_begin"].append(len(integers["mover_elem"]))
+    integers["inertia_run"].append(len(integers["inertia_kind"]))
+
+
+# -- systems solved by recursions over the tree (`runtime/tree_matrix.c`) ----------------------------------------------
+
+
+@dataclass(frozen=True)
+class TreeChoice:
+    """When recursions are faster than assembled matrices."""
+
+    from_rates: float = 18
+    """Average number of rates on the path from an element to the ground, at least."""
+    most_beside: float = 0.6
+    """Other unknowns, per rate on this path, at most."""
+
+
+TREE = TreeChoice()
+
+
+def is_solved_by_tree(system: System) -> bool:
+    """Whether recursions are possible and faster: each coordinate of a chain is coupled with all others on its path to the
+    ground, and assembled matrices contain every pair. Forces between moving frames require a solution for each of their unknowns,
+    so these must be few."""
+    if not system.v_size or not _has_tree_form(system):
+        return False
+    average = _mean_path(system)
+    return average >= TREE.from_rates and unknowns_beside(system) <= TREE.most_beside * average
+
+
+def unknowns_beside(system: System) -> int:
+    """Number of multipliers, plus six unknowns for every frame of a force or constraint between several moving nodes."""
+    interactions = [f.nodes for f in system.frame_forces] + [c.nodes for c in system.constraints]
+    return system.rows + sum(6 * len(nodes) for nodes in interactions if len(set(nodes) - {0}) > 1)
+
+
+def _has_tree_form(system: System) -> bool:
+    """Whether the recursions support the system: not with lines through many nodes, forces that couple elements, or inertia
+    between frames."""
+    starts = [element.v_at for element in system.elements]
+    joined = any(
+        bisect_right(starts, force.v_at) != bisect_right(starts, force.v_at + force.size - 1)
+        for force in system.coordinate_forces
+    )
+    return not joined and not system.routes and all(is_articulated(system, inert) for inert in system.inertias)
+
+
+def _mean_path(system: System) -> float:
+    """Rates on the path from an element to the ground, including its own, averaged over all rates."""
+    way = [0] * len(system.nodes)
+    total = 0
+    for element in system.elements:
+        rates = way[element.base] + element.v_size
+        total += element.v_size * rates
+        for node in element.nodes:
+            way[node] = rates
+    return total / system.v_size

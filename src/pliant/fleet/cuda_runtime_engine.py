@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,8 @@ from pliant.engine.equations import Equations
 from pliant.engine.model.model import Model
 from pliant.engine.outputs import output_names, output_parts
 from pliant.fleet.cuda import Cuda
-from pliant.fleet.engine import Engine, Group
-from pliant.fleet.one_source import one_source
-from pliant.fleet.progress_notices import notice_if_long
-from pliant.fleet.source import one_text
+from pliant.fleet.engine import Engine, Group, notice_if_long
+from pliant.fleet.source import one_source, one_text
 from pliant.io import c_text
 from pliant.io.export_c import c_files, exported_output_parts
 from pliant.language.arguments import ArgumentError
@@ -23,15 +22,25 @@ BLOCK = 32
 """Threads per block."""
 QUICK = "--Ofast-compile=mid"
 """Compiles in half a minute instead of five."""
-STACK = 64 * 2**10
-"""Stack size of each thread [bytes]."""
-TRIED = 64 * 2**20
-"""Bytes of the arena in a trial with one robot, which determines the required size."""
-TRIED_STEPS = 20
-ROOM = 1.25
-"""Arena of each robot, relative to the memory used in the trial."""
-ROOM_FOR_CONTACTS = 4.0
-"""The same for robots with contacts, whose number varies."""
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Memory of robots on a GPU."""
+
+    stack: int = 64 * 2**10
+    """Stack size of each thread [bytes]."""
+    tried: int = 64 * 2**20
+    """Bytes of the arena in a trial with one robot, which determines the required size,"""
+    tried_steps: int = 20
+    """and its number of steps."""
+    room: float = 1.25
+    """Arena of each robot, relative to the memory used in the trial;"""
+    room_for_contacts: float = 4.0
+    """the same for robots with contacts, whose number varies."""
+
+
+MEMORY = Memory()
 
 
 class CudaRuntimeEngine(Engine):
@@ -47,7 +56,7 @@ class CudaRuntimeEngine(Engine):
         text = program_text(eqs, group, method)
         with notice_if_long(f"pliant: compiling the runtime for a fleet of {title} on the GPU (once; up to a minute)"):
             self._kernels = _compiled(device, text)
-        device.reserve_stack(STACK)
+        device.reserve_stack(MEMORY.stack)
         self._make(eqs)
 
     def _make(self, eqs: Equations) -> None:
@@ -56,13 +65,13 @@ class CudaRuntimeEngine(Engine):
         start = eqs.initial_state()
         one = {name: device.zeros(len(rows), 1, rows.dtype) for name, rows in self.arrays.items()}
         one["q"][:, 0], one["v"][:, 0] = device.read(start.q), device.read(start.v)
-        self._memory, self._bytes = device.zeros(TRIED, 1, np.uint8), TRIED
+        self._memory, self._bytes = device.zeros(MEMORY.tried, 1, np.uint8), MEMORY.tried
         one["robots"] = device.zeros(1, 1, np.uint64)
         self._launch("make", one)
-        self._launch("step", one, np.int64(TRIED_STEPS), self._step)
+        self._launch("step", one, np.int64(MEMORY.tried_steps), self._step)
         needed = int(self._used(1)[0])
         self._memory = None
-        room = ROOM_FOR_CONTACTS if eqs.model.system.contacts.laws else ROOM
+        room = MEMORY.room_for_contacts if eqs.model.system.contacts.laws else MEMORY.room
         self._bytes = -(-int(room * needed) // 256) * 256
         self._memory = device.zeros(self._bytes, count, np.uint8)
         self.arrays["robots"] = device.zeros(1, count, np.uint64)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -51,3 +55,21 @@ class Engine(ABC):
     @abstractmethod
     def frame(self, name: str) -> Any:
         """Rotation matrix by rows and position [m] of a frame (12 x count)."""
+
+
+# -- messages on stderr ------------------------------------------------------------------------------------------------
+
+PATIENCE = 2.0
+"""Seconds after which a line on stderr states that a program is being compiled."""
+
+
+@contextmanager
+def notice_if_long(words: str) -> Iterator[None]:
+    """Write a line to stderr if the work in this context takes longer than a moment."""
+    timer = threading.Timer(PATIENCE, lambda: print(words, file=sys.stderr, flush=True))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +16,9 @@ from pliant.analysis.integrators import (
     SymplecticEuler,
     chosen_method,
 )
-from pliant.fleet.elimination import factorized, packed, solve, solved
-from pliant.fleet.robot import Robot
+from pliant.engine.outputs import carrying_nodes, output_function, output_names
+from pliant.engine.symbolic import carried_function
+from pliant.fleet.robot import ON_THE_CPU, Robot
 from pliant.language.arguments import ArgumentError
 from pliant.parts.geometry import so3
 
@@ -198,3 +199,129 @@ def step_parts(robot: Robot, method: Method) -> tuple[str, list[Part]]:
     """Name of a method in `steps.h`, and the functions that it evaluates."""
     name, parts = STEPS[type(method)]
     return name, parts(robot)
+
+
+# -- linear systems, by elimination without pivoting -------------------------------------------------------------------
+
+Rows = list[dict[int, Any]]
+
+
+def rows_of(matrix: Any) -> Rows:
+    """The nonzero entries of a matrix, by row and column."""
+    found: Rows = [{} for _ in range(matrix.size1())]
+    pattern = matrix.sparsity()
+    values = matrix.nz[:]
+    for k, (i, j) in enumerate(zip(pattern.row(), pattern.get_col(), strict=True)):
+        if not values[k].is_zero():
+            found[i][j] = values[k]
+    return found
+
+
+def factorized(matrix: Any, *, symmetric: bool) -> tuple[Rows, list[Any]]:
+    """Rows of a matrix A = U L, with 1 on the diagonal of U, and the reciprocals of the diagonal of L.
+
+    Entry (i, j) is that of L for j < i and of U for j > i. symmetric: whether the matrix is; entries below its diagonal are then
+    not read.
+    """
+    n = matrix.size1()
+    # in a mass matrix the entries above the diagonal are shorter: forces of the motion of a tip on its carriers
+    rows = rows_of(ca.triu(matrix).T if symmetric else matrix)
+    inverse: list[Any] = [None] * n
+    for k in reversed(range(n)):
+        if k not in rows[k]:
+            raise ArgumentError(
+                "the matrix of this robot has a zero on its diagonal: some coordinate moves no inertia,"
+                " and fleets do not exchange rows",
+                "give every moving body mass and inertia, or use pliant.simulate",
+            )
+        inverse[k] = 1 / rows[k][k]
+        below = {j: x for j, x in rows[k].items() if j < k}
+        above = below if symmetric else {i: rows[i][k] for i in range(k) if k in rows[i]}
+        for i, x in above.items():
+            factor = x * inverse[k]
+            for j, y in below.items():
+                if not symmetric or j <= i:
+                    rows[i][j] = rows[i][j] - factor * y if j in rows[i] else -factor * y
+            rows[i][k] = factor
+    return rows, inverse
+
+
+def solved(rows: Rows, inverse: Sequence[Any], right: Sequence[Any]) -> list[Any]:
+    """The solution x of A x = right with the factors of A."""
+    n, x = len(rows), list(right)
+    for k in reversed(range(n)):
+        for i in range(k):
+            if k in rows[i]:
+                x[i] = x[i] - rows[i][k] * x[k]
+    for k in range(n):
+        for j in range(k):
+            if j in rows[k]:
+                x[k] = x[k] - rows[k][j] * x[j]
+        x[k] = x[k] * inverse[k]
+    return x
+
+
+def solve(matrix: Any, right: Any, *, symmetric: bool) -> Any:
+    """The solution of a system of expressions."""
+    rows, inverse = factorized(matrix, symmetric=symmetric)
+    return ca.vertcat(*solved(rows, inverse, ca.vertsplit(ca.densify(right)))) if rows else right
+
+
+def packed(rows: Rows, inverse: Sequence[Any]) -> tuple[Any, Rows, list[Any]]:
+    """The factors as one list, and the same factors read from symbols in that order: for separate functions that factorize and
+    solve."""
+    places = [(i, j) for i, row in enumerate(rows) for j in sorted(row) if j != i]
+    numbers = ca.vertcat(*[rows[i][j] for i, j in places], *inverse)
+    read = ca.SX.sym("factors", numbers.numel())
+    again: Rows = [{} for _ in rows]
+    for k, (i, j) in enumerate(places):
+        again[i][j] = read[k]
+    return numbers, again, [read[len(places) + k] for k in range(len(rows))]
+
+
+# -- outputs and poses of frames ---------------------------------------------------------------------------------------
+
+
+def output_parts(robot: Robot, names: tuple[str, ...]) -> tuple[list[Part], dict[str, int]]:
+    """Functions that evaluate some outputs, and the number of components of each."""
+    model, (signals, rates, _) = robot.eqs.model, robot.signals
+    function = output_function(model)
+    # inactive rows have no multipliers
+    y, multipliers = ca.SX.sym("y", robot.m), ca.SX.zeros(model.system.rows)
+    for k, row in enumerate(robot.rows):
+        multipliers[row] = y[k]
+    carried = ca.SX(0, 1)
+    if nodes := carrying_nodes(model):
+        carried = carried_function(model.system, nodes)(
+            robot.q, robot.v, robot.a, multipliers, robot.constants, signals, rates
+        )
+    kinetic, potential = robot.bound([robot.symbols.kinetic, robot.symbols.potential])
+    dissipated = ca.SX.sym("dissipated")
+    energies = ca.vertcat(kinetic, potential, dissipated)
+    contacts = ca.SX.zeros(function.size1_in(9))
+    found = function.call(
+        [robot.q, robot.v, robot.a, multipliers, robot.constants, signals, rates, carried, energies, contacts]
+    )
+    known = dict(zip(output_names(model), found, strict=True))
+    for name in names:
+        if ca.depends_on(known[name], dissipated):
+            raise ArgumentError(
+                f"the output '{name}' depends on the energy dissipated since the start, which fleets do not compute",
+                ON_THE_CPU,
+            )
+    return _values(robot, y, [known[name] for name in names]), {name: known[name].numel() for name in names}
+
+
+def frame_parts(robot: Robot, name: str) -> list[Part]:
+    """Functions that evaluate the pose of a frame: rotation matrix by rows (9), then position (3) [m]."""
+    entry, theta = robot.eqs.model.frames[name], robot.symbols.constants
+    R, p = robot.symbols.poses[entry.node]
+    at = entry.constants
+    placement = ca.reshape(theta[at : at + 9], 3, 3), theta[at + 9 : at + 12]
+    return _values(robot, ca.SX.sym("y", robot.m), robot.bound([ca.vec((R @ placement[0]).T), p + R @ placement[1]]))
+
+
+def _values(robot: Robot, y: Any, expressions: list[Any]) -> list[Part]:
+    values = ca.vertcat(*expressions)
+    last = part("robot_values", {**state(robot, a=True), "y": y}, {"values": values})
+    return [forward(robot), last] if ca.depends_on(values, ca.vertcat(robot.a, y)) else [last]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from pliant.analysis.integrators import Method
+from pliant.engine.c_code import CFunction, straight_line
 from pliant.engine.equations import Equations
 from pliant.engine.model.inputs import SERIES
 from pliant.fleet.methods import STEPS, Part, step_parts
 from pliant.fleet.robot import Robot
 from pliant.fleet.source import Program
-from pliant.fleet.straight_line import CFunction, straight_line
 from pliant.language.arguments import ArgumentError
 
 MOST_OPERATIONS = 120_000

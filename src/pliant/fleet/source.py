@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
+from itertools import groupby, pairwise
+from pathlib import Path, PurePosixPath
 
 CODE = Path(__file__).parent / "code"
-
-_INCLUDE = re.compile(r'^#include "([^"]+)"\n', re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -41,10 +40,129 @@ def code_file(name: str) -> str:
     return (CODE / name).read_text(encoding="utf-8")
 
 
+def included_file(line: str) -> str | None:
+    """The file that a line of C includes, empty for one of the system; None if it includes nothing."""
+    if not line.replace(" ", "").startswith("#include"):
+        return None
+    return line.split('"')[1] if '"' in line else ""
+
+
 def one_text(name: str, robot: str) -> str:
     """A file of the folder `code` with all its includes from this folder, and the text of `robot.h`, in one text."""
+    lines = []
+    for line in code_file(name).splitlines(keepends=True):
+        file = included_file(line)
+        lines.append(line if not file else robot if file == "robot.h" else one_text(file, robot))
+    return "".join(lines)
 
-    def included(match: re.Match[str]) -> str:
-        return robot if match[1] == "robot.h" else one_text(match[1], robot)
 
-    return _INCLUDE.sub(included, code_file(name))
+# -- the exported C of a robot as one text for GPU compilers -----------------------------------------------------------
+
+NOT_NEEDED = (
+    "main.c", "whole_run.c", "tape.c", "sensitivity.c", "adjoint.c", "adjoint_pairing.c", "adjoint_steps.c", "fastest_rate.c",
+    "parameter_change.c",
+)  # fmt: skip
+"""Files that are not needed by programs which only take steps."""
+LEFT_OUT = {
+    "pl_tape_free": "(x) ((void)(x))",
+    "pl_tape_refreshed": "(x) ((void)(x))",
+    "pl_tape_add": "(x, h) PL_OK",
+    "pl_run_unfollow": "(x) ((void)(x))",
+    "pl_sensitivity_step": "(x, h) PL_OK",
+}
+"""Functions of those files that are called by others, as macros."""
+SEVERAL_TIMES = "front_numbers.h"
+"""A header without include guard: one text for each precision."""
+NO_FUNCTION = ("static inline ", "static const ", "typedef", "else", "return")
+"""Beginnings of lines with a parenthesis that are not marked."""
+
+
+def one_source(files: Mapping[str, str]) -> str:
+    """The C files, by path, as one text without includes.
+
+    Functions that are not declared inline are marked with `NOT_INLINED`: otherwise GPU compilers inline all of them, which takes
+    minutes.
+    """
+    by_name = {PurePosixPath(path).name: text for path, text in files.items()}
+    known: set[str] = set()
+
+    def expanded(text: str) -> str:
+        lines = text.splitlines(keepends=True)
+        return "".join(x if (file := included_file(x)) is None else header(PurePosixPath(file).name) for x in lines)
+
+    def header(name: str) -> str:
+        if not name or (name in known and name != SEVERAL_TIMES):
+            return ""
+        known.add(name)
+        return expanded(by_name[name])
+
+    headers = [header(name) for name in by_name if name.endswith(".h") and name != SEVERAL_TIMES]
+    sources = {name: expanded(text) for name, text in by_name.items() if name.endswith(".c") and name not in NOT_NEEDED}
+    shared = Counter(name for text in (*sources.values(), "".join(headers)) for name in _private_names(text))
+    parts = [*headers, *(f"#undef {name}\n#define {name}{body}" for name, body in LEFT_OUT.items())]
+    for file, text in sources.items():
+        names = {name for name in _private_names(text) if shared[name] > 1}
+        own = _not_inlined(_renamed(text, names, file.removesuffix(".c")))
+        parts += [f"/* {file} */\n{own}", *(f"#undef {name}" for name in sorted(_macros(own)))]
+    return "\n".join(parts)
+
+
+def _macros(text: str) -> set[str]:
+    """Names of macros."""
+    lines = (line.replace("# ", "#").split() for line in text.splitlines() if line.lstrip().startswith("#"))
+    return {words[1].partition("(")[0] for words in lines if words[0] == "#define"}
+
+
+def _private_names(text: str) -> set[str]:
+    """Names that are private to a file: functions, types, constants and tables, which are declared at the beginnings of lines."""
+    found: set[str] = set()
+    for line in text.splitlines():
+        words = line.split()
+        if line.startswith(("static ", "PL_INLINE ", "PL_NOINLINE static ")):
+            found.add(_last_word(line.partition("(")[0].partition(" =")[0].partition("[")[0]))
+        elif line.startswith("typedef ") and line.endswith(" {"):
+            found.add(words[2])
+        elif line.startswith(("typedef ", "} ")) and line.endswith(";") and ")(" not in line:
+            found.add(_last_word(line.partition(" __attribute__")[0]))
+    for before, after in pairwise(text.split("{")):
+        if _last_line(before).startswith(("enum ", "typedef enum ")):
+            members = (x.partition("=")[0].strip() for x in _without_comments(after.partition("}")[0]).split(","))
+            found.update(filter(None, members))
+    return found - _macros(text)
+
+
+def _last_word(text: str) -> str:
+    return text.rstrip(" ;").split()[-1].lstrip("*")
+
+
+def _last_line(text: str) -> str:
+    return text.rpartition("\n")[2]
+
+
+def _without_comments(text: str) -> str:
+    first, *rest = text.split("/*")
+    return first + "".join(part.partition("*/")[2] for part in rest)
+
+
+def _renamed(text: str, names: set[str], prefix: str) -> str:
+    """The text with the file's name as a prefix of these names, except members of structures."""
+    parts, before = [], ""
+    for is_word, run in groupby(text, lambda c: c.isalnum() or c == "_"):
+        part = "".join(run)
+        parts.append(f"{prefix}_{part}" if is_word and part in names and before not in (".", ">", '"') else part)
+        before = part[-1]
+    return "".join(parts)
+
+
+def _not_inlined(text: str) -> str:
+    """The text with a mark before each definition of a function that is not declared inline."""
+    parts, at = [], 0
+    for line in text.splitlines(keepends=True):
+        head = line.partition("(")[0]
+        ends = [end for mark in ";{}" if (end := text.find(mark, at)) >= 0]
+        is_declaration = line[0].islower() and head != line and all(c.isalnum() or c in "_ *" for c in head)
+        if is_declaration and not head.startswith(NO_FUNCTION) and text[at : min(ends) + 1].endswith(") {"):
+            parts.append("NOT_INLINED ")
+        parts.append(line)
+        at += len(line)
+    return "".join(parts)

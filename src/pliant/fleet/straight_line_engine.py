@@ -11,10 +11,9 @@ from pliant.analysis.integrators import Method
 from pliant.engine.equations import Equations
 from pliant.fleet.cpu import Cpu
 from pliant.fleet.cuda import Cuda
-from pliant.fleet.derived_quantities import frame_parts, output_parts
-from pliant.fleet.engine import Engine, Group
+from pliant.fleet.engine import Engine, Group, notice_if_long
+from pliant.fleet.methods import frame_parts, output_parts
 from pliant.fleet.program import step_program, value_program
-from pliant.fleet.progress_notices import notice_if_long
 from pliant.fleet.robot import Robot
 from pliant.fleet.source import Program
 from pliant.language.arguments import ArgumentError

@@ -7,8 +7,7 @@ Parameters can be changed: generated code computes the constants of the elements
 from __future__ import annotations
 
 import hashlib
-import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import replace
 from textwrap import wrap
 from typing import Any, NamedTuple
@@ -23,12 +22,11 @@ from pliant.analysis.numerics.loop_closure import LoopClosure
 from pliant.analysis.numerics.state import INITIAL, assemble
 from pliant.analysis.statics.equilibrium import state_at
 from pliant.engine.binding import ALL_LAWS, NO_MEMORY
-from pliant.engine.carried_nodes import CarriedNodes
+from pliant.engine.c_code import HEADER, LANES, SCALAR_FUNCTIONS, kernel_code, literal
 from pliant.engine.compiling import runtime_files
 from pliant.engine.contact_sums import contact_questions, indexed_questions
 from pliant.engine.equations import Equations
-from pliant.engine.initial_states import prescribed_coordinates
-from pliant.engine.lanes import HEADER, lane_bodies
+from pliant.engine.initial_states import CarriedNodes, prescribed_coordinates
 from pliant.engine.layout import BINDING_INTEGERS, BINDING_NUMBERS, COUNTS, INTEGERS, KERNELS, RuntimeStatus, header
 from pliant.engine.model.inputs import SERIES, InputPlan
 from pliant.engine.model.model import Model
@@ -196,11 +194,21 @@ def _message(status: RuntimeStatus, name: str) -> str:
 
 def _private_symbols(name: str, runtime: Mapping[str, str]) -> str:
     """Macros that add the robot's name as a prefix to every function of the runtime."""
-    symbols: set[str] = set()
-    for text in runtime.values():
-        symbols.update(re.findall(r"^(?!static)\w[\w *]*?\b(pl_\w+)\([^;{}]*\)(?:;| \{)", text, flags=re.MULTILINE))
+    # a function is declared or defined at the beginning of a line
+    heads = (line.partition("(") for text in runtime.values() for line in text.splitlines() if line[:1].isalpha())
+    functions = (head for head, bracket, _ in heads if bracket and not head.startswith(("static ", "typedef ")))
+    symbols = {symbol for head in functions if (symbol := head.split()[-1].lstrip("*")).startswith("pl_")}
     lines = ["/* Functions carry the robot's name, so that several robots can be linked into one program. */"]
     return "\n".join([*lines, *(f"#define {s} {name}_{s}" for s in sorted(symbols)), "", ""])
+
+
+def without_prefixes(text: str, name: str) -> str:
+    """A file of the runtime without these macros, for a library of one robot."""
+
+    def is_prefix(line: str) -> bool:
+        return line.startswith("#define pl_") and line.split()[2:] == [f"{name}_{line.split()[1]}"]
+
+    return "".join(line for line in text.splitlines(keepends=True) if not is_prefix(line))
 
 
 def _enumerations(model: Model, prefix: str) -> str:
@@ -287,7 +295,6 @@ def _equations(
     kernels = [f for library in tables.libraries for f in library.single]
     on_lanes = [f for library in tables.libraries for f in library.on_lanes]
     functions = [*kernels, *of_parameters.values()]
-    text, symbol = c_text.formulas(functions, f"{name}_kernels")
     start = assembled_start(model)
     lower, upper = factor_bounds(tables)
     if coefficients is None:
@@ -300,13 +307,15 @@ def _equations(
     parts = [
         f"/* {c_text.comment(model.spec.title)}: formulas and numbers. */",
         f'#include "{name}_equations.h"\n\n#include "{name}.h"\n',
-        text,
-        *([f'#include "{RUNTIME}/{HEADER}"\n', lane_bodies(on_lanes, "static ")] if on_lanes else []),
-        *_evaluations(name, of_parameters, symbol),
-        f"const double {name}_default_step = {c_text.number(step)};",
+        SCALAR_FUNCTIONS,
+        *(kernel_code(function, before="static int ") for function in kernels),
+        *([f'#include "{RUNTIME}/{HEADER}"\n'] if on_lanes else []),
+        *(kernel_code(function, LANES, before="static int ") for function in on_lanes),
+        *(kernel_code(function, before=f"int {name}_") for function in of_parameters.values()),
+        f"const double {name}_default_step = {literal(step)};",
         f"const char *const {name}_method = {c_text.string(method)};",
         *(
-            f"const double {name}_{x} = {c_text.number(coefficients.get(x, 0.0))};"
+            f"const double {name}_{x} = {literal(coefficients.get(x, 0.0))};"
             for x in ("alpha_m", "alpha_f", "beta", "gamma")
         ),
         c_text.names_list(f"const char *const {name}_q_names", model.q_names),
@@ -336,18 +345,10 @@ def _equations(
         c_text.integers(f"const int {name}_question_gap", asked.with_gap),
         f"const int {name}_lower_entries = {lower}, {name}_upper_entries = {upper};",
         _binding(model, plan, tables, start.row_active, name),
-        _tables(tables, counts, name, symbol),
+        _tables(tables, counts, name, {function.name() for function in on_lanes}),
     ]
     signature = hashlib.sha256("\n".join([__version__, *parts]).encode()).hexdigest()
     return "\n".join([*parts, f"const char *const {name}_signature = {c_text.string(signature)};", ""])
-
-
-def _evaluations(name: str, functions: Mapping[str, ca.Function], symbol: Mapping[str, str]) -> list[str]:
-    arguments = "const double **arg, double **res, long long *iw, double *w, int mem"
-    return [
-        f"int {name}_{f.name()}({arguments}) {{\n  return {symbol[f.name()]}(arg, res, iw, w, mem);\n}}\n"
-        for f in functions.values()
-    ]
 
 
 def _binding(model: Model, plan: InputPlan, tables: Tables, row_active: np.ndarray, name: str) -> str:
@@ -377,20 +378,17 @@ def _binding(model: Model, plan: InputPlan, tables: Tables, row_active: np.ndarr
     return "\n".join([*parts, "", f"const pl_binding {name}_binding = {{", *members, "};", ""])
 
 
-def _tables(tables: Tables, counts: Mapping[str, int], name: str, symbol: Mapping[str, str]) -> str:
-    """The tables of the runtime as initialized static data."""
+def _tables(tables: Tables, counts: Mapping[str, int], name: str, on_lanes: Set[str]) -> str:
+    """The tables of the runtime as initialized static data; on_lanes: names of the kernels for several instances."""
     parts = [c_text.integers(f"static const int table_{x}", tables.integers[x]) for x in INTEGERS]
     for slot in KERNELS:
-        kernels = [_kernel(kernel, symbol) for kernel in tables.kernels[slot]] or ["{0, 0, 0}"]
+        kernels = [f"{{0, 0, {x}}}" if x in on_lanes else f"{{{x}, 0, 0}}" for x in tables.kernels[slot]] or [
+            "{0, 0, 0}"
+        ]
         parts.append(c_text.array(f"static const pl_kernel table_{slot}", kernels))
     members = [f"  .{x} = {counts[x]}," for x in COUNTS]
     members += [f"  .{x} = table_{x}," for x in (*INTEGERS, *KERNELS)]
     return "\n".join([*parts, "", f"const pl_tables {name}_tables = {{", *members, "};", ""])
-
-
-def _kernel(name: str, symbol: Mapping[str, str]) -> str:
-    """Initializer of a `pl_kernel`: of a formula among `symbol`, or of one on lanes."""
-    return f"{{{symbol[name]}, 0, 0}}" if name in symbol else f"{{0, 0, {name}}}"
 
 
 class AssembledStart(NamedTuple):

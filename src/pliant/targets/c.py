@@ -16,6 +16,7 @@ from pliant.analysis.motion.simulate import simulate
 from pliant.analysis.numerics.status import Status
 from pliant.control.feedback import StateFeedback
 from pliant.control.limits import named
+from pliant.engine.c_code import literal
 from pliant.engine.equations import Equations
 from pliant.engine.model.model import Model
 from pliant.io import c_text
@@ -178,9 +179,7 @@ def controller_files(controller: StateFeedback) -> dict[str, str]:
         "state_count": str(len(parts.A)),
         "plant_count": str(parts.plant),
         "observed": str(int(controller.observer is not None)),
-        "data": "\n".join(
-            [*data, *listed, f"const double {names}_sample_time = {c_text.number(controller.sample_time)};"]
-        ),
+        "data": "\n".join([*data, *listed, f"const double {names}_sample_time = {literal(controller.sample_time)};"]),
     }
     return {f"{names}.h": filled("controller.h", words), f"{names}.c": filled("controller.c", words)}
 

@@ -11,7 +11,6 @@ import hashlib
 import io
 import os
 import platform
-import re
 import subprocess
 import sys
 import tempfile
@@ -27,15 +26,22 @@ import numpy as np
 from pydantic import Field
 
 from pliant._version import __version__
-from pliant.engine.cache_folder import cache_folder, writable_cache
-from pliant.engine.compiling import AT_ONCE, SUFFIX, digest, find_compiler, is_sound
+from pliant.engine.compiling import AT_ONCE, SUFFIX, cache_folder, digest, find_compiler, is_sound, writable_cache
 from pliant.engine.equations import Equations
 from pliant.engine.libraries import compile_mode
 from pliant.engine.model.model import Model
 from pliant.engine.outputs import output_units
 from pliant.io import c_text
 from pliant.io.c_text import TEMPLATES, ExportError, filled
-from pliant.io.export_c import RUNTIME, UNLOCATED, assembled_start, c_files, exported_output_parts, own_model
+from pliant.io.export_c import (
+    RUNTIME,
+    UNLOCATED,
+    assembled_start,
+    c_files,
+    exported_output_parts,
+    own_model,
+    without_prefixes,
+)
 from pliant.language.dimension import BASE_UNITS
 from pliant.language.files import write_whole
 from pliant.language.message_text import unit_text
@@ -300,8 +306,7 @@ def _library(sources: Mapping[str, str], name: str) -> bytes | None:
     compiler = find_compiler()
     if compiler is None:
         return None
-    private = re.compile(rf"^#define (pl_\w+) {name}_\1\n", re.MULTILINE)
-    texts = {file: private.sub("", text) for file, text in sources.items()}
+    texts = {file: without_prefixes(text, name) for file, text in sources.items()}
     with tempfile.TemporaryDirectory(prefix="pliant-fmu-") as made:
         folder = Path(made)
         for file, text in texts.items():

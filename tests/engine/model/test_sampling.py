@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -133,7 +134,7 @@ def test_an_expensive_function_is_called_some_thousand_times() -> None:
 
 
 def test_a_search_that_takes_too_long_is_refused(monkeypatch) -> None:
-    monkeypatch.setattr(sampling, "MOST_SECONDS", 0.1)
+    monkeypatch.setattr(sampling, "SAMPLING", replace(sampling.SAMPLING, most_seconds=0.1))
     hidden = np.arange(1, 20) + 0.1 * RNG.uniform(size=19)
 
     def slow(t: float) -> float:

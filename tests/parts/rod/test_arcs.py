@@ -13,7 +13,7 @@ import pytest
 from fit_pcc_cog_constants import fit
 from pliant import derive, equilibrium, load_text, simulate
 from pliant.engine.binding import Binding
-from pliant.engine.inertia_kernel import inertia_kernels
+from pliant.engine.kernel import inertia_kernels
 from pliant.engine.model.inputs import InputPlan
 from pliant.engine.model.system import SystemBuilder
 from pliant.engine.program import Program

@@ -8,8 +8,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from pliant.engine.inertia_kernel import shared_inertia_kernels
-from pliant.engine.kernel import relative_force_kernels
+from pliant.engine.kernel import relative_force_kernels, shared_inertia_kernels
 from pliant.parts.formula.relative import relative_force
 from pliant.parts.geometry import se3
 from pliant.parts.rod.chamber import STEADY, VARYING

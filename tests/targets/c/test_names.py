@@ -13,7 +13,8 @@ from c_export import WARNINGS, Export, exported, gcc, needs_gcc, numbers, refere
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pliant.io.c_text import comment, identifiers, number, robot_identifier, string
+from pliant.engine.c_code import literal
+from pliant.io.c_text import comment, identifiers, robot_identifier, string
 
 HOSTILE = """
 pliant: 1
@@ -92,7 +93,7 @@ def test_any_text_fits_into_strings_and_comments(text: str) -> None:
 
 @given(st.floats())
 def test_numbers_read_back_exactly(value: float) -> None:
-    text = number(value)
+    text = literal(value)
     if np.isfinite(value):
         assert float(text) == value
     else:

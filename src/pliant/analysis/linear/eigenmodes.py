@@ -9,7 +9,7 @@ import numpy as np
 import scipy
 
 from pliant.analysis.linear.small_motion import at_rest, first_order, largest_force
-from pliant.analysis.numerics.quadratic_eigenvalues import ROUND_OFF, Eigenpairs, MasslessMotion, eigenpairs
+from pliant.analysis.numerics.quadratic_eigenvalues import ROUND_OFF, Eigenpairs, eigenpairs
 from pliant.analysis.numerics.saddle import on_allowed_motions
 from pliant.analysis.numerics.sparse_eigenvalues import NotConverged, SparseMatrices, lowest_eigenpairs
 from pliant.analysis.statics.eigenvalue_count import is_symmetric
@@ -19,7 +19,6 @@ from pliant.engine.contacts import contacts_at
 from pliant.engine.equations import Equations
 from pliant.engine.linearized import LinearizedEquations
 from pliant.engine.state import State
-from pliant.language.arguments import ArgumentError
 
 DENSE_UP_TO = 500
 """Number of rates up to which all modes are computed and the lowest selected; larger robots use an iterative method."""
@@ -93,12 +92,7 @@ def _dense(
     size = np.maximum(size, max(1e-6 * float(size.max(initial=0.0)), 1e-150))
     if np.abs((K - K.T) / np.outer(size, size)).max(initial=0.0) <= 1e-9:
         K = 0.5 * (K + K.T)
-    try:
-        found = eigenpairs(K, C, M, round_off=ROUND_OFF * forces)
-    except MasslessMotion:
-        raise ArgumentError(
-            "the mass matrix is not positive definite on the allowed motions: give every moving body mass and inertia"
-        ) from None
+    found = eigenpairs(K, C, M, round_off=ROUND_OFF * forces)
     return Eigenpairs(found.values, Z @ found.shapes, found.doubts)
 
 

@@ -9,6 +9,7 @@ import scipy
 
 from pliant.analysis.linear.prescribed_motions import PrescribedMotions, rate_by_position
 from pliant.analysis.numerics.independent_coordinates import partition
+from pliant.analysis.numerics.quadratic_eigenvalues import MasslessMotion
 from pliant.analysis.numerics.saddle import balancing_multipliers, saddle_matrix
 from pliant.analysis.numerics.state import AssembledState, assemble
 from pliant.analysis.statics.equilibrium import driven_words
@@ -137,7 +138,10 @@ def first_order(
     if len(held):
         P[dependent] = -np.linalg.lstsq(J_held[:, dependent], held @ H, rcond=None)[0]
     kkt = saddle_matrix(M, J)
-    by_q = np.linalg.solve(kkt, -np.vstack([K + C @ P, Eq + Ev @ P]) @ G)
+    try:
+        by_q = np.linalg.solve(kkt, -np.vstack([K + C @ P, Eq + Ev @ P]) @ G)
+    except np.linalg.LinAlgError:
+        raise MasslessMotion from None
     by_v = np.linalg.solve(kkt, -np.vstack([C, Ev]) @ G)
     A = np.block([[(P @ G - gamma @ G)[chosen], np.eye(f)], [by_q[chosen], by_v[chosen]]])
     return FirstOrder(A, chosen, G, P, kkt, by_q, by_v)

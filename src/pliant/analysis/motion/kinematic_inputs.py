@@ -15,7 +15,7 @@ from pliant.analysis.numerics.state import followed_positions
 from pliant.engine.binding import Binding
 from pliant.engine.equations import Equations
 from pliant.engine.model.inputs import EXPRESSION, SERIES
-from pliant.engine.model.sampling import FIRST_PIECES, sampled
+from pliant.engine.model.sampling import SAMPLING, sampled
 from pliant.language.arguments import ArgumentError
 from pliant.language.arrays import distinct
 from pliant.language.time_series import TimeSeries, integrated, integrated_twice, led_to
@@ -112,7 +112,7 @@ class KinematicInputs:
         times = distinct(np.concatenate([s.time for s in series]))
         few = len(times) < FEW_TIMES
         ends = times if few else np.concatenate([s.breaks for s in series])
-        pieces = 1 if few else FIRST_PIECES
+        pieces = 1 if few else SAMPLING.first_pieces
         led = sampled(value, t, last, jumps=ends.tolist(), name="a prescribed rate or acceleration", pieces=pieces)
         if last >= end:
             return led

@@ -6,7 +6,7 @@ import numpy as np
 
 from pliant.engine.binding import Binding
 from pliant.engine.equations import Equations
-from pliant.engine.model.switching import ROUND_OFF
+from pliant.engine.model.enclosures import SEARCH
 from pliant.engine.time_loop import INSTANT
 from pliant.language.arrays import distinct
 
@@ -21,7 +21,7 @@ def stop_times(
     if not (len(jumps) or len(pauses) or len(wanted)):
         return np.array([end])
     # the initial state is read after jumps at the start
-    inside = jumps[(jumps > begin + ROUND_OFF * max(abs(begin), abs(end))) & (jumps < end)]
+    inside = jumps[(jumps > begin + SEARCH.round_off * max(abs(begin), abs(end))) & (jumps < end)]
     stops = distinct(np.concatenate([inside, pauses, wanted, [end]]))
     return np.asarray(stops[stops > begin])
 

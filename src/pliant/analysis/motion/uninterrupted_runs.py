@@ -21,9 +21,8 @@ from pliant.analysis.numerics.state import AssembledState, assemble, refuse_extr
 from pliant.engine.binding import Binding
 from pliant.engine.contact_sums import contact_questions
 from pliant.engine.equations import Equations
-from pliant.engine.interface import runtime
 from pliant.engine.layout import RunHead
-from pliant.engine.libraries import extension_module
+from pliant.engine.libraries import extension_module, runtime
 from pliant.engine.outputs import carrying_nodes, energy_outputs, output_names, output_rows, output_size
 from pliant.engine.state import State
 from pliant.engine.time_loop import PROJECTION_TOLERANCE

@@ -9,12 +9,12 @@ from pliant.engine.binding import Binding
 from pliant.engine.model.enclosures import Enclosure, enclosures, point, smooth_cells
 from pliant.engine.model.inputs import EXPRESSION, SERIES
 from pliant.engine.model.model import Model
-from pliant.engine.model.round_off import instructions
+from pliant.engine.operations import read
 from pliant.language.time_series import TimeSeries
 
 TAME = frozenset(
     getattr(ca, f"OP_{name}")
-    for name in "INPUT OUTPUT CONST PARAMETER ASSIGN ADD SUB MUL NEG TWICE SQ SIN COS FABS SIGN FMIN FMAX FLOOR CEIL "
+    for name in "INPUT CONST ADD SUB MUL NEG TWICE SQ SIN COS FABS SIGN FMIN FMAX FLOOR CEIL "
     "LT LE EQ NE NOT AND OR IF_ELSE_ZERO".split()
 )
 """Operations of which expressions without short pulses consist: jumps and kinks are located separately."""
@@ -48,7 +48,7 @@ def _may_pulse(model: Model) -> tuple[bool, bool]:
     """Whether signals as functions of t and of inputs, and inputs as expressions of t, may have short pulses."""
 
     def is_wild(function: ca.Function) -> bool:
-        return any(operation not in TAME for operation, *_ in instructions(function))
+        return any(operation not in TAME for operation in read(function).ops)
 
     def made() -> tuple[bool, bool]:
         t, p = ca.SX.sym("t"), ca.SX.sym("p", model.plan.parameter_count)

@@ -9,9 +9,8 @@ import numpy as np
 import scipy
 
 from pliant.engine.binding import Binding
-from pliant.engine.carried_nodes import CarriedNodes
 from pliant.engine.equations import Equations, with_independent_rows
-from pliant.engine.initial_states import prescribed_coordinates, time_of_rates
+from pliant.engine.initial_states import CarriedNodes, prescribed_coordinates, time_of_rates
 from pliant.engine.state import SpecifiedValues, State, named, rate_name
 from pliant.engine.workspace import EvaluationError
 from pliant.language.message_text import enumeration

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import scipy
 
+from pliant.language.arguments import ArgumentError
+
 EPS = float(np.finfo(float).eps)
 # Round-off of products with a matrix, relative to the product with its entries' absolute values.
 ROUND_OFF = 1e3 * EPS
@@ -23,8 +25,13 @@ LOW = 1e-6
 ALIKE = 1e-8
 
 
-class MasslessMotion(ValueError):
+class MasslessMotion(ArgumentError):
     """A motion allowed by the constraints has no mass."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the mass matrix is not positive definite on the allowed motions: give every moving body mass and inertia"
+        )
 
 
 @dataclass(frozen=True)
@@ -242,4 +249,7 @@ def shapes_of_unit_mass(x: np.ndarray, M: Any) -> np.ndarray:
         x = x * np.exp(-1j * np.where(np.abs(square) > 1e-6 * size, 0.5 * np.angle(square), np.angle(largest)))
         if not np.any(np.abs(x.imag) > 1e-12 * np.abs(x).max(axis=0, initial=0.0)):
             x = x.real
-    return x / np.sqrt(np.einsum("ij,ij->j", x.conj(), M @ x).real)
+    masses = np.einsum("ij,ij->j", x.conj(), M @ x).real
+    if not np.all(masses > 0):  # that of a motion without mass is round-off of either sign
+        raise MasslessMotion
+    return x / np.sqrt(masses)

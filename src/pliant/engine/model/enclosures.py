@@ -6,23 +6,40 @@ Bounds are not rounded outward: they serve to find what samples may miss, not to
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
 
-from pliant.engine.model.round_off import instructions
+from pliant.engine.operations import read
+from pliant.language.arguments import ArgumentError
 
-LEAST_CELL = 2.0**-44
-"""Shortest cell, relative to the span: times within are hardly distinct."""
-CELLS = 64
-"""Initial number of cells."""
-MOST_CELLS = 2**18
-"""Number of cells above which a function varies as fast nearly everywhere, so that steps cannot miss it."""
-MOST_SWITCH_CELLS = 2**15
-"""Number of cells in search of switches above which bounds are too wide to show them."""
-SEEN = 1e-3
-"""Deviation of a function from a parabola, relative to its largest value, up to which it is known between the ends of a cell."""
+
+@dataclass(frozen=True)
+class SearchLimits:
+    """Effort of searches in a span of time."""
+
+    cells: int = 64
+    """Initial number of cells."""
+    least_cell: float = 2.0**-44
+    """Shortest cell, relative to the span: times within are hardly distinct."""
+    most_cells: int = 2**18
+    """Number of cells above which a function varies as fast nearly everywhere, so that steps cannot miss it."""
+    most_switch_cells: int = 2**15
+    """Number of cells in search of switches above which bounds are too wide to show them."""
+    seen: float = 1e-3
+    """Deviation of a function from a parabola, relative to its largest value, up to which a cell is resolved."""
+    samples: int = 256
+    """Samples of a span, besides the ends of cells in which conditions do not change as far as their bounds show."""
+    between: int = 16
+    """Samples between two switches that are already known, as a condition may depend on others."""
+    most_switches: int = 100_000
+    round_off: float = 1e-13
+    """Times that differ by less than this fraction of the larger of begin and end are the same."""
+
+
+SEARCH = SearchLimits()
 
 
 class Enclosure(NamedTuple):
@@ -35,18 +52,12 @@ class Enclosure(NamedTuple):
 
 def enclosures(function: ca.Function, arguments: Sequence[Sequence[Enclosure]]) -> list[list[Enclosure]]:
     """Bounds of the results of a function of scalars for bounds of its arguments."""
-    known: dict[int, Enclosure] = {}
-    found = [[point(0.0)] * function.numel_out(i) for i in range(function.n_out())]
+    graph = read(function)
     with np.errstate(all="ignore"):
-        for operation, out, at, number in instructions(function):
-            if operation == ca.OP_OUTPUT:
-                found[out[0]][out[1]] = known[at[0]]
-            elif operation == ca.OP_INPUT:
-                known[out[0]] = arguments[at[0]][at[1]]
-            elif operation == ca.OP_CONST:
-                known[out[0]] = point(number)
-            else:
-                known[out[0]] = _operation(operation, [known[i] for i in at])
+        known = graph.evaluate(arguments, point, _operation)
+    found = [[point(0.0)] * function.numel_out(i) for i in range(function.n_out())]
+    for output, index, node in graph.outputs:
+        found[output][index] = known[node]
     return found
 
 
@@ -63,12 +74,12 @@ def _cells(
 
     jumps: times at which cells end; is_resolved: from the ends of cells to booleans.
     """
-    ends = np.union1d(np.linspace(begin, end, CELLS + 1), jumps[(jumps > begin) & (jumps < end)])
+    ends = np.union1d(np.linspace(begin, end, SEARCH.cells + 1), jumps[(jumps > begin) & (jumps < end)])
     low, high, kept = ends[:-1], ends[1:], [ends]
     while len(low) and sum(map(len, kept)) < most:
         # a cell ends before the jump at its end
         wrong = ~is_resolved(low, np.maximum(np.nextafter(high, -np.inf), low)) & (
-            high - low > LEAST_CELL * (end - begin)
+            high - low > SEARCH.least_cell * (end - begin)
         )
         low, high = low[wrong], high[wrong]
         middle = 0.5 * (low + high)
@@ -96,10 +107,10 @@ def smooth_cells(motion: Motion, count: int, begin: float, end: float, jumps: np
         cells = Enclosure(low, high, np.maximum(np.abs(low), np.abs(high)))
         with np.errstate(invalid="ignore", over="ignore"):
             for i, x in enumerate(motion(cells, middle)[1]):
-                fine &= (x.high - x.low) * (high - low) ** 2 / 16 <= SEEN * size[i]
+                fine &= (x.high - x.low) * (high - low) ** 2 / 16 <= SEARCH.seen * size[i]
         return fine
 
-    return _cells(begin, end, jumps, is_resolved, MOST_CELLS)
+    return _cells(begin, end, jumps, is_resolved, SEARCH.most_cells)
 
 
 def expression_cells(expression: ca.SX, t: ca.SX, begin: float, end: float, jumps: np.ndarray) -> np.ndarray:
@@ -130,7 +141,7 @@ def decided_cells(
             fine &= x.high == x.low
         return fine
 
-    return _cells(begin, end, known, is_resolved, MOST_SWITCH_CELLS)
+    return _cells(begin, end, known, is_resolved, SEARCH.most_switch_cells)
 
 
 def _operation(operation: int, x: list[Enclosure]) -> Enclosure:
@@ -228,7 +239,6 @@ def _not(x: Enclosure) -> Enclosure:
 
 
 _EXACT: dict[int, Callable[..., Enclosure]] = {
-    ca.OP_ASSIGN: lambda x: x,
     ca.OP_ADD: lambda a, b: Enclosure(a.low + b.low, a.high + b.high, a.size + b.size),
     ca.OP_SUB: lambda a, b: Enclosure(a.low - b.high, a.high - b.low, a.size + b.size),
     ca.OP_NEG: lambda x: Enclosure(-x.high, -x.low, x.size),
@@ -277,3 +287,70 @@ _MONOTONIC: dict[int, Callable[[np.ndarray], np.ndarray]] = {
     ca.OP_EXPM1: np.expm1,
 }
 """Operations whose bounds are values at the ends. Those in neither table are unbounded: `atan2`, and those of no expression."""
+
+
+# -- times at which conditions on time change ----------------------------------------------------------------------------
+
+
+def located(states: ca.Function, parameters: np.ndarray, known: np.ndarray, begin: float, end: float) -> np.ndarray:
+    """Times between `begin` and `end` [s] at which one of several states changes, to round-off: the first times after the changes.
+
+    states: `(t, parameters) -> integers`; those that others depend on come first. known: switch times that are given.
+
+    Raises ArgumentError if there are too many.
+    """
+    if not end > begin:
+        return np.zeros(0)
+
+    def values(times: np.ndarray) -> np.ndarray:
+        return np.asarray(states(times[None], parameters))
+
+    found = np.unique(known[(known > begin) & (known < end)])
+    base = np.union1d(np.linspace(begin, end, SEARCH.samples), decided_cells(states, parameters, begin, end, found))
+    before = -1
+    for row in range(states.numel_out(0)):
+        if len(found) != before:
+            before, times = len(found), _refined(base, found)
+        found = np.union1d(found, _changes(lambda t, row=row: values(t)[row], times))  # type: ignore[misc]
+    instant = SEARCH.round_off * max(abs(begin), abs(end))
+    # of times that differ by round-off the last is after the change; the begin itself is read after its changes
+    found = found[np.append(np.diff(found) > instant, True)] if len(found) else found
+    return np.asarray(found[(found > begin + instant) & (found < end)])
+
+
+def _refined(base: np.ndarray, found: np.ndarray) -> np.ndarray:
+    """Samples of a span that is divided by switches: on both sides of each and between them."""
+    if not len(found):
+        return base
+    ends = np.concatenate([base[:1], found, base[-1:]])
+    inner = ends[:-1, None] + np.diff(ends)[:, None] * (np.arange(SEARCH.between) / SEARCH.between)
+    return np.unique(np.concatenate([base, inner.ravel(), found, np.nextafter(found, -np.inf)]))
+
+
+def _changes(state: Callable[[np.ndarray], np.ndarray], times: np.ndarray) -> np.ndarray:
+    """First times after changes of a state that are seen in samples, by bisection of all of them together."""
+    values = state(times)
+    at = np.flatnonzero(values[1:] != values[:-1])
+    low, high, left, right = times[at], times[at + 1], values[at], values[at + 1]
+    out: list[np.ndarray] = []
+    while len(low):
+        if len(low) > SEARCH.most_switches:
+            raise ArgumentError(
+                f"a condition on t changes more than {SEARCH.most_switches} times, as at t = {low[0]:g} s",
+                "simulate a shorter time, or give a smooth function",
+            )
+        middle = 0.5 * (low + high)
+        done = (middle <= low) | (middle >= high)
+        out.append(high[done])
+        low, high, left, right, middle = (x[~done] for x in (low, high, left, right, middle))
+        if not len(low):
+            break
+        value = state(middle)
+        a, b = left != value, value != right
+        low, high, left, right = (
+            np.concatenate([low[a], middle[b]]),
+            np.concatenate([middle[a], high[b]]),
+            np.concatenate([left[a], value[b]]),
+            np.concatenate([value[a], right[b]]),
+        )
+    return np.unique(np.concatenate(out)) if out else np.zeros(0)

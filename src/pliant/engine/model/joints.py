@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import casadi as ca
+
 from pliant.engine.model.entries import CoordinateEntry, NodePlan
-from pliant.engine.model.inertia import mass_properties
 from pliant.engine.model.system import Element
 from pliant.language.evaluate import Coefficient
 from pliant.language.scalar import AS_AT_START
+from pliant.parts.body import Body, InertiaMatrix
 from pliant.parts.geometry import se3
 from pliant.parts.geometry.se3 import Pose
 from pliant.parts.joint.coordinate import Coordinate, LengthCoordinate, Orientation
@@ -190,3 +192,22 @@ def tie_coordinates(build: Build) -> None:
         if motion is not None:
             signal = build.add_signals([motion])
             build.system.linear_constraint([here], [1.0], 0.0, signal, entry.name)
+
+
+# -- mass properties of bodies -------------------------------------------------------------------------------------------
+
+
+def mass_properties(body: Body, build: Build) -> tuple[Any, Any, Any]:
+    """Mass [kg], centre of mass [m] (3), inertia about it in body axes [kg m^2] (3x3)."""
+    center = ca.vertcat(*map(build.value, body.center_of_mass))
+    mass = body.total_mass(build.value, build.robot.materials)
+    if isinstance(body.inertia, InertiaMatrix):
+        inertia = ca.vertcat(*[ca.horzcat(*map(build.value, row)) for row in body.inertia.matrix])
+    elif body.inertia is not None:
+        R = build.rotation(body.inertia.rotation)
+        inertia = R @ ca.diag(ca.vertcat(*map(build.value, body.inertia.principal))) @ R.T
+    elif body.shape is not None:
+        inertia = mass * ca.diag(ca.vertcat(*body.shape.gyration(build.value)))
+    else:
+        inertia = ca.DM.zeros(3, 3)
+    return mass, center, inertia

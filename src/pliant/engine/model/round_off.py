@@ -6,22 +6,15 @@ is again an expression of the arguments: the *weight* of a result, at least its 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 
 import casadi as ca
 
-EXACT = frozenset((ca.OP_ASSIGN, ca.OP_NEG, ca.OP_FABS, ca.OP_TWICE, ca.OP_FMIN, ca.OP_FMAX, ca.OP_IF_ELSE_ZERO))
+from pliant.engine.operations import read
+
+EXACT = frozenset((ca.OP_NEG, ca.OP_FABS, ca.OP_TWICE, ca.OP_FMIN, ca.OP_FMAX, ca.OP_IF_ELSE_ZERO))
 """Operations without round-off of their own."""
-
-
-def instructions(function: ca.Function) -> Iterator[tuple[int, list[int], list[int], float]]:
-    """The operations of a function of scalars in their order: operation, places of its results and arguments in the working memory
-    (of inputs and outputs: their number and the index within), and the number of a constant."""
-    for k in range(function.n_instructions()):
-        operation = function.instruction_id(k)
-        number = float(function.instruction_constant(k)) if operation == ca.OP_CONST else 0.0
-        yield operation, function.instruction_output(k), function.instruction_input(k), number
 
 
 def signal_weights(signals: ca.Function, inputs: ca.Function | None, count: int) -> ca.Function | None:
@@ -40,41 +33,36 @@ def signal_weights(signals: ca.Function, inputs: ca.Function | None, count: int)
 
 def sums_vary(function: ca.Function, constant: int) -> bool:
     """Whether a function adds anything that may cancel: terms that depend on other arguments than number `constant`."""
-    varies: dict[int, bool] = {}
-    for operation, out, given, _ in instructions(function):
-        if operation == ca.OP_OUTPUT:
-            continue
-        if operation == ca.OP_INPUT:
-            varies[out[0]] = given[0] != constant
-            continue
-        these = [varies[i] for i in given] if operation != ca.OP_CONST else []
-        if operation in (ca.OP_ADD, ca.OP_SUB) and any(these):
+    graph = read(function)
+    varies: list[bool] = []
+    for node, (op, args) in enumerate(zip(graph.ops, graph.args, strict=True)):
+        varies.append(any(varies[i] for i in args) or (node in graph.places and graph.places[node][0] != constant))
+        if op in (ca.OP_ADD, ca.OP_SUB) and varies[node]:
             return True
-        varies[out[0]] = any(these)
     return False
 
 
 def weights(function: ca.Function, arguments: Sequence[ca.SX], given: Sequence[ca.SX]) -> list[ca.SX]:
     """Weights of the results of a function, whose arguments have the weights `given`."""
-    value: dict[int, ca.SX] = {}
-    weight: dict[int, ca.SX] = {}
+    entries = [
+        list(zip(ca.vertsplit(ca.vec(x)), ca.vertsplit(ca.vec(w)), strict=True)) if x.numel() else []
+        for x, w in zip(arguments, given, strict=True)
+    ]
+    graph = read(function)
+    known = graph.evaluate(entries, lambda x: (ca.SX(x), ca.SX(abs(x))), _with_weight)
     found = [ca.SX.zeros(*function.size_out(i)) for i in range(function.n_out())]
-    for operation, out, at, number in instructions(function):
-        if operation == ca.OP_OUTPUT:
-            found[out[0]].nz[out[1]] = weight[at[0]]
-        elif operation == ca.OP_INPUT:
-            value[out[0]], weight[out[0]] = arguments[at[0]].nz[at[1]], given[at[0]].nz[at[1]]
-        elif operation == ca.OP_CONST:
-            value[out[0]] = ca.SX(number)
-            weight[out[0]] = ca.SX(abs(number))
-        else:
-            x = [value[i] for i in at]
-            result, slopes = _operation(operation, x)
-            total = ca.SX(0) if operation in EXACT else ca.fabs(result)
-            for slope, i in zip(slopes, at, strict=True):
-                total += ca.fabs(slope) * weight[i]
-            value[out[0]], weight[out[0]] = result, total
+    for output, index, node in graph.outputs:
+        found[output].nz[index] = known[node][1]
     return found
+
+
+def _with_weight(operation: int, given: list[tuple[ca.SX, ca.SX]]) -> tuple[ca.SX, ca.SX]:
+    """The result of an operation on values with weights, and its weight."""
+    result, slopes = _operation(operation, [value for value, _ in given])
+    total = ca.SX(0) if operation in EXACT else ca.fabs(result)
+    for slope, (_, weight) in zip(slopes, given, strict=True):
+        total += ca.fabs(slope) * weight
+    return result, total
 
 
 def _operation(operation: int, x: list[ca.SX]) -> tuple[ca.SX, list[ca.SX]]:

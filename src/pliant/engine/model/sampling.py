@@ -7,6 +7,7 @@ deviations at many more times, and pulses as short as any that was found.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from time import perf_counter
 from typing import Any
@@ -19,41 +20,56 @@ from pliant.language.time_series import TERMS, TimeSeries, piece_ends
 Numbers = Callable[[np.ndarray], np.ndarray]
 """From n times [s] to n values."""
 
-FIRST_PIECES = 128
-"""Initial number of pieces of a span."""
-MOST_PIECES = 400_000
-SAMPLING_ERROR = 1e-10
-"""Largest error of a sampled function, relative to its range."""
-NOISE_ALLOWED = 1e-5
-"""Random variation of a function, relative to its range, up to which it is sampled as well as it varies."""
-NARROWEST, LEAST_SPAN = 2.0**-36, 2.0**-100
-"""Fractions of a span: an interval as short as the first is a straight line, as one that is not smooth contains a kink; one as
-short as the second, as next to zero, is constant."""
+
+@dataclass(frozen=True)
+class SamplingLimits:
+    """Accuracy and effort of sampling; fractions of ranges are of the range of a function's values, of spans those of time."""
+
+    first_pieces: int = 128
+    """Initial number of pieces of a span."""
+    most_pieces: int = 400_000
+    error: float = 1e-10
+    """Largest error, of the range."""
+    noise: float = 1e-5
+    """Random variation, of the range, up to which a function is sampled as well as it varies."""
+    narrowest: float = 2.0**-36
+    """Fraction of a span below which an interval is a straight line, as one that is not smooth contains a kink."""
+    least_span: float = 2.0**-100
+    """Fraction of a span below which an interval, as next to zero, is constant."""
+    steep: float = 0.9
+    """Share of the variation of a piece between two neighbouring samples above which a jump is sought there."""
+    surveyed: int = 2**13
+    """Number of times at which functions of numbers are evaluated in search of pulses,"""
+    surveyed_at_once: int = 2**14
+    """and those that accept arrays."""
+    fewest: int = 2**9
+    """Number of these times for slow functions, at least,"""
+    survey_seconds: float = 0.2
+    """and as many as take this long [s]."""
+    most_surveyed: int = 2**22
+    """Largest search for further pulses as short as those that were found,"""
+    most_seconds: float = 20.0
+    """and the longest [s]."""
+    visible: float = 1e-3
+    """Least height of such pulses, of the range."""
+    same: float = 1e-14
+    """Times closer to each other than this fraction of the later end of a run are the same."""
+    traced: int = 2**11
+    """Number of times at which the comparisons of a function are recorded, at most,"""
+    together: int = 2**5
+    """and at least."""
+    most_switches: int = 2**14
+    """Number of recorded switches above which comparisons depend on more than time."""
+
+
+SAMPLING = SamplingLimits()
 NODES = 0.5 - 0.5 * np.cos(np.pi * np.arange(TERMS) / (TERMS - 1))
 TO_TERMS = np.linalg.inv(NODES[:, None] ** np.arange(TERMS))
 TRIED = np.array([0.047, 0.23, 0.49, 0.76, 0.951])
 TRIED_POWERS = TRIED[:, None] ** np.arange(TERMS)
 PLACES = np.concatenate([NODES, TRIED])
 IN_ORDER = np.argsort(PLACES)
-STEEP = 0.9
-"""Share of the variation of a piece between two neighbouring samples above which a jump is sought there."""
-SURVEYED, SURVEYED_AT_ONCE = 2**13, 2**14
-"""Number of times at which functions of numbers, and those that accept arrays, are evaluated in search of pulses."""
-FEWEST, SURVEY_SECONDS = 2**9, 0.2
-"""Number of these times for slow functions: at least, and as many as take this long [s]."""
-MOST_SURVEYED, MOST_SECONDS = 2**22, 20.0
-"""Largest search for further pulses as short as those that were found, and the longest [s]."""
-VISIBLE = 1e-3
-"""Least height of such pulses, relative to the range."""
-SAME = 1e-14
-"""Times closer to each other than this fraction of the later end of a run are the same."""
 GOLDEN = 0.6180339887498949
-
-
-TRACED, TOGETHER = 2**11, 2**5
-"""Number of times at which the comparisons of a function are recorded: at most, and at least."""
-MOST_SWITCHES = 2**14
-"""Number of recorded switches above which comparisons depend on more than time."""
 
 
 class CompareTime(float):
@@ -192,30 +208,32 @@ class TimeFunction:
         does not take such a time."""
         times, count, done = np.zeros(0), -1, 0
         try:
-            while done < TRACED:
+            while done < SAMPLING.traced:
                 # twice as many without anything new: those of a periodic function have one in every period
-                first, done = done, max(TOGETHER, 2 * done)
+                first, done = done, max(SAMPLING.together, 2 * done)
                 for share in np.arange(first, done) * GOLDEN % 1.0:
                     t = CompareTime.at(begin + (end - begin) * float(share))
                     self.function(t)
                     times = np.append(times, t.switches)
                 times = np.unique(times[(times > begin) & (times < end)])
                 # predictions of the same time differ by round-off
-                times = times[np.diff(times, prepend=-np.inf) > SAME * max(abs(begin), abs(end))]
+                times = times[np.diff(times, prepend=-np.inf) > SAMPLING.same * max(abs(begin), abs(end))]
                 if len(times) == count:
                     return times, True
-                if len(times) > MOST_SWITCHES:
+                if len(times) > SAMPLING.most_switches:
                     break
                 count = len(times)
         except Exception:
             pass  # it wants nothing but plain numbers
-        return times if len(times) <= MOST_SWITCHES else np.zeros(0), False
+        return times if len(times) <= SAMPLING.most_switches else np.zeros(0), False
 
     def survey_size(self) -> int:
         """Number of times at which it is affordable to look for pulses, after some calls."""
         if self.takes_arrays:
-            return SURVEYED_AT_ONCE
-        return max(FEWEST, min(SURVEYED, int(SURVEY_SECONDS * self.calls / max(self.seconds, 1e-9))))
+            return SAMPLING.surveyed_at_once
+        return max(
+            SAMPLING.fewest, min(SAMPLING.surveyed, int(SAMPLING.survey_seconds * self.calls / max(self.seconds, 1e-9)))
+        )
 
     def _one_by_one(self, times: np.ndarray) -> np.ndarray:
         function, t = self.function, 0.0
@@ -239,7 +257,7 @@ def sampled(
     *,
     jumps: Sequence[float] = (),
     name: str = "function",
-    pieces: int = FIRST_PIECES,
+    pieces: int = SAMPLING.first_pieces,
     surveyed: bool = True,
 ) -> TimeSeries:
     """A function of time [s] between two times as a piecewise polynomial, with an error of 1e-10 of its range.
@@ -258,7 +276,7 @@ def sampled(
         wanted := int(min(2 * (end - begin) / (least := made.narrowest_pulse(known)), 1e18))
     ):
         missing = wanted - made.surveyed
-        if wanted > MOST_SURVEYED or missing * values.seconds / values.calls > MOST_SECONDS:
+        if wanted > SAMPLING.most_surveyed or missing * values.seconds / values.calls > SAMPLING.most_seconds:
             raise ArgumentError(
                 f"{name} has pulses of {least:.2g} s, and a search for all of them between {begin:g} s and {end:g} s would take "
                 f"{wanted:.2g} evaluations",
@@ -270,7 +288,7 @@ def sampled(
 
 def sampled_at_once(function: Numbers, begin: float, end: float, *, jumps: np.ndarray, name: str) -> TimeSeries:
     """The same of a function of many times whose pulses are visible at `jumps`."""
-    made = _Pieces(function, begin, end, jumps, FIRST_PIECES, name)
+    made = _Pieces(function, begin, end, jumps, SAMPLING.first_pieces, name)
     made.fit()
     return made.series()
 
@@ -311,7 +329,7 @@ class _Pieces:
         self._least = min(self._least, float(np.min(values, initial=np.inf)))
         self._most = max(self._most, float(np.max(values, initial=-np.inf)))
         round_off = 1e-13 * max(abs(self._least), abs(self._most))
-        self.tolerance = max(self.tolerance, SAMPLING_ERROR * self.range, round_off)
+        self.tolerance = max(self.tolerance, SAMPLING.error * self.range, round_off)
 
     @property
     def range(self) -> float:
@@ -353,7 +371,7 @@ class _Pieces:
     def fit(self) -> None:
         """Divide what is left until every piece is a polynomial."""
         spans, self._spans = self._spans, np.zeros((0, 2))
-        narrowest = NARROWEST * (self.end - self.begin)
+        narrowest = SAMPLING.narrowest * (self.end - self.begin)
         while len(spans):
             low, high = spans.T
             length = high - low
@@ -365,13 +383,13 @@ class _Pieces:
             narrow = length <= narrowest
             poly[narrow] = 0.0
             poly[narrow, 0] = table[narrow, 0]
-            rises = narrow & (length > LEAST_SPAN * (self.end - self.begin))
+            rises = narrow & (length > SAMPLING.least_span * (self.end - self.begin))
             poly[rises, 1] = (table[rises, TERMS - 1] - table[rises, 0]) / length[rises]
             self._keep(spans[smooth | narrow], poly[smooth | narrow])
             wide = ~(smooth | narrow)
-            if wide.sum() + len(self._low) > MOST_PIECES:
+            if wide.sum() + len(self._low) > SAMPLING.most_pieces:
                 self._refuse(float(low[wide][-1]))
-            if wide.sum() >= FIRST_PIECES // 2:
+            if wide.sum() >= SAMPLING.first_pieces // 2:
                 self._allow_noise(spans[wide])
             spans = self._divided(spans[wide], table[wide])
             spans = spans[np.argsort(spans[:, 0])]
@@ -386,7 +404,7 @@ class _Pieces:
         left = right = 0.5 * (low + high)
         changes = np.abs(np.diff(table[:, IN_ORDER], axis=1))
         at, rows = np.argmax(changes, axis=1), np.arange(len(spans))
-        steep = changes[rows, at] > np.maximum(STEEP * changes.sum(axis=1), 100 * self.tolerance)
+        steep = changes[rows, at] > np.maximum(SAMPLING.steep * changes.sum(axis=1), 100 * self.tolerance)
         if np.any(steep):
             times = (low[:, None] + (high - low)[:, None] * PLACES[IN_ORDER]).clip(max=high[:, None])
             values = table[:, IN_ORDER]
@@ -424,7 +442,7 @@ class _Pieces:
         noise = float(np.median(_polynomials(table, length)[1]))
         if noise <= self.tolerance:
             return
-        if noise > NOISE_ALLOWED * self.range:
+        if noise > SAMPLING.noise * self.range:
             self._refuse(float(low[-1]))
         self.tolerance = max(self.tolerance, 10 * noise)
 
@@ -440,13 +458,13 @@ class _Pieces:
         after = length[:, None] * np.array([0, 1 / 3, 2 / 3, 1.0])
         times = (low[:, None] + after).ravel()
         values = _values(np.repeat(self._poly[order], 4, axis=0), after.ravel())
-        turns = _turning_points(values, VISIBLE * self.range)
+        turns = _turning_points(values, SAMPLING.visible * self.range)
         crossings = []
         for i, j in pairwise(turns):
             part = values[i : j + 1]
             passed = part >= 0.5 * (part[0] + part[-1]) if part[-1] > part[0] else part <= 0.5 * (part[0] + part[-1])
             crossings.append(times[i + int(np.argmax(passed))])
-        least = SAME * max(abs(self.begin), abs(self.end))
+        least = SAMPLING.same * max(abs(self.begin), abs(self.end))
         first, last = np.array(crossings[:-1]) - least, np.array(crossings[1:]) + least
         hidden = np.searchsorted(known, first) == np.searchsorted(known, last, side="right")
         return float(np.min(np.maximum(last - first, least)[hidden], initial=np.inf))

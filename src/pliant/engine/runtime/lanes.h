@@ -25,23 +25,26 @@ static inline pl_lanes pl_lanes_of(double x) { return (pl_lanes){x, x, x, x}; }
 #define PL_PER_LANE(function, x) ((pl_lanes){function((x)[0]), function((x)[1]), function((x)[2]), function((x)[3])})
 #define PL_PER_LANE_TWO(function, x, y) \
   ((pl_lanes){function((x)[0], (y)[0]), function((x)[1], (y)[1]), function((x)[2], (y)[2]), function((x)[3], (y)[3])})
-/* 1 where a condition holds, else 0 */
-#define PL_TRUTH(condition) ((pl_lanes)((pl_mask)(condition) & (pl_mask)pl_lanes_of(1)))
-/* x where c is not 0, else y: a macro, because GCC warns if masks are passed to functions */
+/* conditions are masks */
+#define PL_MASK(condition) ((pl_mask)(condition))
+#define PL_NOT(c) (~(c))
+/* x where c holds, else y: a macro, because GCC warns if masks are passed to functions */
 #define pl_choose(c, x, y) ((pl_lanes)(((c) & (pl_mask)(x)) | (~(c) & (pl_mask)(y))))
-#define PL_IS_TRUE(x) ((x) != pl_lanes_of(0))
+#define lanes_pick(c, x) ((pl_lanes)((c) & (pl_mask)(x)))
 #else
 enum { PL_WIDTH = 1 };
 typedef double pl_lanes;
+typedef int pl_mask;
 
 static inline pl_lanes pl_lanes_of(double x) { return x; }
 
 #define PL_LANE(x, l) (x)
 #define PL_PER_LANE(function, x) function(x)
 #define PL_PER_LANE_TWO(function, x, y) function(x, y)
-#define PL_TRUTH(condition) ((double)(condition))
+#define PL_MASK(condition) (condition)
+#define PL_NOT(c) (!(c))
 #define pl_choose(c, x, y) ((c) ? (x) : (y))
-#define PL_IS_TRUE(x) ((x) != 0)
+#define lanes_pick(c, x) ((c) ? (x) : 0.0)
 #endif
 
 #define PL_EACH(name, function) \
@@ -84,15 +87,8 @@ static inline pl_lanes lanes_pow(pl_lanes x, pl_lanes y) {
   return nonzero ? pl_each_pow(x, y) : pl_lanes_of(1);
 }
 
-static inline pl_lanes lanes_sq(pl_lanes x) { return x * x; }
-static inline pl_lanes lanes_lt(pl_lanes x, pl_lanes y) { return PL_TRUTH(x < y); }
-static inline pl_lanes lanes_le(pl_lanes x, pl_lanes y) { return PL_TRUTH(x <= y); }
-static inline pl_lanes lanes_eq(pl_lanes x, pl_lanes y) { return PL_TRUTH(x == y); }
-static inline pl_lanes lanes_ne(pl_lanes x, pl_lanes y) { return PL_TRUTH(x != y); }
-static inline pl_lanes lanes_not(pl_lanes x) { return PL_TRUTH(x == pl_lanes_of(0)); }
-static inline pl_lanes lanes_and(pl_lanes x, pl_lanes y) { return PL_TRUTH(PL_IS_TRUE(x) & PL_IS_TRUE(y)); }
-static inline pl_lanes lanes_or(pl_lanes x, pl_lanes y) { return PL_TRUTH(PL_IS_TRUE(x) | PL_IS_TRUE(y)); }
-static inline pl_lanes lanes_pick(pl_lanes c, pl_lanes x) { return pl_choose(PL_IS_TRUE(c), x, pl_lanes_of(0)); }
+static inline void lanes_sincos(pl_lanes x, pl_lanes *sine, pl_lanes *cosine) { *sine = lanes_sin(x), *cosine = lanes_cos(x); }
+#define lanes_one(c) lanes_pick(c, pl_lanes_of(1))
 /* the first of two equal numbers, as in CasADi's virtual machine */
 static inline pl_lanes lanes_fmax(pl_lanes x, pl_lanes y) { return pl_choose((y > x) | (x != x), y, x); }
 static inline pl_lanes lanes_fmin(pl_lanes x, pl_lanes y) { return pl_choose((y < x) | (x != x), y, x); }

@@ -241,7 +241,7 @@ class Inertia(WithCoordinates):
     """A type of inertia with the kinetic energy `1/2 W' M W`.
 
     W stacks the body twists of its frames (linear, angular; 6 per frame) and the rates v of its coordinates. The
-    equations follow from M alone (`pliant.engine.inertia_kernel`).
+    equations follow from M alone (`pliant.engine.kernel`).
 
     Gravity is treated as an acceleration of the ground, as for rigid masses. So M must contain the mass moved by a common motion
     of all frames: with one frame its first six rows and columns are those of a rigid body, mass, first and second moments, and

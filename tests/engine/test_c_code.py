@@ -1,4 +1,5 @@
-"""Kernels that evaluate several instances at once: the code, and its results in the runtime."""
+"""C code of kernels, for one instance and for several at once: the bits of CasADi's virtual machine; and its results in the
+runtime."""
 
 from __future__ import annotations
 
@@ -9,8 +10,8 @@ import numpy as np
 import pytest
 
 import pliant
+from pliant.engine.c_code import kernel_code
 from pliant.engine.kernel import Kernels
-from pliant.engine.lanes import lane_source
 from pliant.engine.libraries import load_kernels
 from pliant.robot.rod_switch import with_rod_model
 
@@ -52,30 +53,54 @@ def everything() -> ca.Function:
         ca.power(a, d - d),
         5,
     ]
-    return ca.Function("lanes_everything", [x], [ca.vertcat(*found)])
+    found += [
+        -0.0,
+        0.0,
+        ca.fmin(a - a, -0.0 * b),
+        ca.fmax(-0.0 * b, a - a),
+        (a < c) * 3 / (b < d) + (c <= d),
+        ca.if_else(ca.logic_not(a < c), b, -d),
+        a,
+    ]
+    return ca.Function("everything", [x], [ca.vertcat(*found)])
 
 
-def test_each_lane_has_the_bits_of_a_single_evaluation():
+@pytest.mark.parametrize("width", [1, WIDTH])
+def test_compiled_code_has_the_bits_of_the_virtual_machine(width: int):
+    """Of a single evaluation, and in each lane."""
     function = everything()
-    entry = load_kernels((Kernels.of("lanes_everything", function, lanes=True),)).entry("lanes_everything")
-    assert entry[2], "no code on lanes"
-    call = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 4, ctypes.c_int)(entry[2])
+    call, _, on_lanes = load_kernels((Kernels.of("everything", function, lanes=int(width > 1)),)).entry("everything")
+    assert (on_lanes is None) == (width == 1)
+    call = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 4, ctypes.c_int)(on_lanes or call)
     rng = np.random.default_rng(0)
-    given = rng.uniform(0.1, 0.95, (4, WIDTH))
-    given[1, 0], given[3, 1], given[2, 2] = given[0, 0], -given[3, 1], 0.0
-    found = np.zeros((function.nnz_out(), WIDTH))
-    call((ctypes.c_void_p * 1)(given.ctypes.data), (ctypes.c_void_p * 1)(found.ctypes.data), None, None, 0)
-    for lane in range(WIDTH):
-        expected = np.array(function(given[:, lane])).ravel()
-        same = (found[:, lane] == expected) | (np.isnan(found[:, lane]) & np.isnan(expected))
-        assert same.all(), np.flatnonzero(~same)
+    for values in rng.uniform(0.1, 0.95, (WIDTH // width, 4, width)):
+        given = np.ascontiguousarray(values)
+        given[1, 0], given[3, -1], given[2, width // 2] = given[0, 0], -given[3, -1], 0.0
+        found = np.zeros((function.nnz_out(), width))
+        call((ctypes.c_void_p * 1)(given.ctypes.data), (ctypes.c_void_p * 1)(found.ctypes.data), None, None, 0)
+        for lane in range(width):
+            expected = np.array(function(given[:, lane])).ravel()
+            same = (found[:, lane] == expected) & (np.signbit(found[:, lane]) == np.signbit(expected))
+            same |= np.isnan(found[:, lane]) & np.isnan(expected)
+            assert same.all(), np.flatnonzero(~same)
+
+
+def test_results_that_are_not_wanted():
+    x = ca.SX.sym("x")
+    function = ca.Function("two_results", [x], [ca.sin(x), ca.vertcat(x, 2)])
+    call = load_kernels((Kernels.of("two_results", function),)).entry("two_results")[0]
+    given, found = np.array([0.3]), np.zeros(2)
+    results = (ctypes.c_void_p * 2)(None, found.ctypes.data)
+    call = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 4, ctypes.c_int)(call)
+    call((ctypes.c_void_p * 1)(given.ctypes.data), results, None, None, 0)
+    assert found.tolist() == [0.3, 2.0]
 
 
 def test_functions_that_call_others_are_refused():
     x = ca.MX.sym("x")
     inner = ca.Function("inner", [x], [ca.sin(x)], {"never_inline": True})
     with pytest.raises(ValueError, match="plain"):
-        lane_source([ca.Function("outer", [x], [inner(x)])])
+        kernel_code(ca.Function("outer", [x], [inner(x)]))
 
 
 @pytest.mark.parametrize("count", [1, 3, 4, 6])
