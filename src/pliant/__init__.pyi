@@ -5,6 +5,7 @@ from . import plot as plot
 from ._version import __version__ as __version__
 from .analysis.derivation.check import check as check
 from .analysis.derivation.derive import derive as derive
+from .analysis.equilibria import equilibria as equilibria
 from .analysis.equilibrium import equilibrium as equilibrium
 from .analysis.integrators import ExplicitRungeKutta as ExplicitRungeKutta
 from .analysis.integrators import GeneralizedAlpha as GeneralizedAlpha
@@ -25,10 +26,9 @@ from .analysis.numerics.result import Result as Result
 from .analysis.numerics.status import AnalysisFailed as AnalysisFailed
 from .analysis.numerics.status import Status as Status
 from .analysis.numerics.track import Track as Track
+from .analysis.path import Path as Path
 from .analysis.path import continuation as continuation
 from .analysis.simulate import simulate as simulate
-from .analysis.statics.equilibrium import equilibria as equilibria
-from .analysis.statics.path import Path as Path
 from .control.fmu import Fmu as Fmu
 from .control.required_inputs import required_inputs as required_inputs
 from .engine.contacts import Contacts as Contacts
@@ -46,7 +46,6 @@ from .identify.fit import Fit as Fit
 from .identify.fit import fit as fit
 from .identify.measurement import Measurement as Measurement
 from .io.c_text import ExportError as ExportError
-from .io.results import load_path as load_path
 from .io.results import load_result as load_result
 from .language.arguments import ArgumentError as ArgumentError
 from .language.faults import Fault as Fault

@@ -16,7 +16,6 @@ from pliant import (
     continuation,
     derive,
     load,
-    load_path,
     load_result,
     load_text,
     simulate,
@@ -78,7 +77,7 @@ def test_outputs_of_attached_models_have_names_that_other_programs_read(tmp_path
     np.testing.assert_array_equal(plain, run[output].values)
     followed = continuation(eqs, parameter="load", to=1.0)
     followed.save(tmp_path / "path.nc")
-    np.testing.assert_array_equal(load_path(tmp_path / "path.nc")[output], followed[output])
+    np.testing.assert_array_equal(load_result(tmp_path / "path.nc")[output], followed[output])
 
 
 def test_the_file_carries_model_settings_and_versions(run, tmp_path):

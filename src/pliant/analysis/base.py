@@ -67,6 +67,8 @@ class Analysis(Part):
     """Name of the command and of the key in model files; the module is called so too."""
     title: ClassVar[str]
     """Heading of its results."""
+    function: ClassVar[str] = ""
+    """Name of its Python function, if that is another one."""
     result: ClassVar[type[AnalysisResult]]
     """Class of its results."""
     remarks: ClassVar[tuple[RemarkRule, ...]] = ()
@@ -167,8 +169,13 @@ class Analysis(Part):
         choice("on_failure", self.on_failure, ("raise", "return"))
         seconds = None if self.timeout is None else positive("timeout", self.timeout)
         out = None if self.out is None else file_name("out", self.out)
+        for path, message, hint in self.faults(eqs.model):
+            raise ArgumentError(f"{'.'.join(map(str, path))}: {message}", hint)
+        made = self.in_si(eqs)
+        for path, message, hint in made.problems(float):
+            raise ArgumentError(f"{'.'.join(map(str, path))}: {message}", hint)
         with time_limit(seconds):
-            found = self.in_si(eqs).run(eqs)
+            found = made.run(eqs)
         if out is not None:
             found.keep(out)
         return unless_failed(found, self.on_failure)
@@ -284,7 +291,8 @@ def function_of(kind: Callable[Options, Runs[Found]]) -> Callable[Concatenate[Eq
     for name in (*made.first, *(x for x in (*made.options(), *fields) if x not in made.first)):
         if name in [x.name for x in parameters]:
             continue
-        default = inspect.Parameter.empty if fields[name].is_required() else fields[name].default
+        required = fields[name].is_required()
+        default = inspect.Parameter.empty if required else fields[name].get_default(call_default_factory=True)
         way = both if name in made.first else inspect.Parameter.KEYWORD_ONLY
         parameters.append(inspect.Parameter(name, way, default=default, annotation=fields[name].annotation))
     signature = inspect.Signature(parameters)
@@ -296,7 +304,7 @@ def function_of(kind: Callable[Options, Runs[Found]]) -> Callable[Concatenate[Eq
         need_equations(eqs)
         return made.of(given).analyse(eqs)
 
-    analyse.__name__ = analyse.__qualname__ = made.name
+    analyse.__name__ = analyse.__qualname__ = made.function or made.name
     analyse.__module__ = made.__module__
     analyse.__doc__ = made.documentation()
     analyse.__signature__ = signature  # type: ignore[attr-defined]

@@ -8,10 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from rich.markup import escape
-from rich.table import Table
 
-from pliant.analysis.numerics.coordinate_rows import coordinate_rows
 from pliant.analysis.numerics.independent_coordinates import PartitionError
 from pliant.analysis.numerics.netcdf_files import ResultFileError, partial_path
 from pliant.analysis.numerics.result import LabelledResult, kept_at
@@ -22,23 +19,16 @@ from pliant.cli.number_tables import NumberColumn, column, fitting_table, hidden
 from pliant.control.limits import named
 from pliant.engine.core import UnknownName
 from pliant.engine.libraries import CompileError
-from pliant.engine.outputs import output_units
 from pliant.engine.workspace import EvaluationError
 from pliant.language.arguments import ArgumentError
 from pliant.language.files import write_whole
-from pliant.language.table_files import heading
 
 if TYPE_CHECKING:
-    from pliant.analysis.statics.path import Path as StaticPath
     from pliant.engine.equations import Equations
 
 
-# More coordinates than this are not printed one by one.
-MOST_ROWS = 24
 # More coordinates than this are counted, not named, where they are not shown.
 FEW_NAMES = 6
-# Maximum number of states, inputs or outputs of a linear system that are named.
-MOST_NAMES = 16
 
 
 def answering(function: Any) -> Any:
@@ -79,61 +69,8 @@ def check_picture(file: str | None) -> None:
         raise CommandError(f"cannot determine the format of {file!r}", "end it in .pdf, .svg or .png")
 
 
-def frames_json(frames: Any) -> dict[str, Any]:
-    return {name: {"position": f.position, "quaternion": f.quaternion} for name, f in frames.items()}
-
-
-def equilibrium_json(found: Any) -> dict[str, Any]:
-    eqs = found.equations
-    names = eqs.constraint_names
-    return {
-        "q": found.coordinates,
-        "inputs": eqs.input_values(found.time),
-        "frames": frames_json(found.frames),
-        "outputs": found.outputs,
-        "residual": found.residual,
-        "stable": found.stable,
-        "multipliers": dict(zip(names, found.multipliers.tolist(), strict=True)),
-        "iterations": found.iterations,
-        "warnings": found.warnings,
-    }
-
-
-def print_equilibrium(found: Any) -> None:
-    out = console()
-    out.print(found.message, markup=False)
-    if found.input_rows:
-        table = Table("input", "value", box=None)
-        for name, value, unit in found.input_rows[:MOST_ROWS]:
-            table.add_row(escape(name), f"{value} {unit}".strip())
-        out.print(table)
-    units = output_units(found.equations.model)
-    if found.outputs:
-        table = Table("output", "value", box=None)
-        for name, value in found.outputs.items():
-            unit = units.get(name, "")
-            table.add_row(escape(heading(name, "" if unit == "-" else unit)), number_text(value))
-        out.print(table)
-    table = Table("coordinate", "value", box=None)
-    rows = coordinate_rows(found.equations.model, found.q)
-    for row in rows[:MOST_ROWS]:
-        table.add_row(escape(heading(row.name, row.unit)), row.value)
-    if rows:
-        out.print(table)
-    if len(found.q) > sum(row.count == 1 for row in rows[:MOST_ROWS]):
-        out.print(f"--json has all {len(found.q)} coordinates one by one", markup=False)
-    out.print(f"largest unbalanced force {found.residual:.2g}", markup=False)
-
-
 ROUND_OFF = 1e-14
 """Components of a vector below this fraction of the largest are printed as 0."""
-
-
-def number_text(value: Any) -> str:
-    """A number, or a list of numbers; components that are round-off of the others are 0."""
-    if isinstance(value, list):
-        return "[" + ", ".join(f"{x:.9g}" for x in _without_round_off(np.array([value]))[0]) + "]"
-    return f"{value:.9g}"
 
 
 def _without_round_off(values: np.ndarray) -> np.ndarray:
@@ -268,78 +205,3 @@ def say_warnings(controllers: Sequence[object]) -> tuple[str, ...]:
     for text in texts:
         say(text)
     return texts
-
-
-def path_json(model: str, found: StaticPath) -> dict[str, Any]:
-    """A path as JSON: all points, and the special points separately."""
-    data, names = found.recorded, found.output_names
-    coordinates = data.names("coordinate")
-    rates = data.names("rate")
-    stable = {1: True, 0: False, -1: None}
-    points = [
-        {
-            "value": found.value[k],
-            "outputs": {name: found[name][k] for name in names},
-            "q": dict(zip(coordinates, found.q[k].tolist(), strict=True)),
-            "stable": stable[int(data["stable"][k])],
-            "unstable": int(found.unstable[k]),
-            "branch": int(data["branch"][k]),
-            "residual": data["residual"][k],
-        }
-        for k in range(len(found))
-    ]
-    special = [
-        {
-            "kind": x.kind,
-            "point": x.index,
-            "value": x.value,
-            "outputs": points[x.index]["outputs"],
-            "moves": x.moves,
-            "directions": [dict(zip(rates, row.tolist(), strict=True)) for row in x.directions],
-        }
-        for x in found.special
-    ]
-    return {
-        "model": model,
-        **{k: getattr(found, k) for k in ("status", "message", "warnings", "parameter")},
-        "points": points,
-        "special": special,
-        "seconds": found.timing.run_s,
-    }
-
-
-def print_path(found: StaticPath) -> None:
-    """Print a path: its message, and a table of some of its points, including the ends and all special points."""
-    out = console()
-    out.print(f"{found.message} ({found.status})", markup=False)
-    special = {x.index: x for x in found.special}
-    count = len(found)
-    regular = {*range(0, count, max(1, count // 8)), count - 1} if count else set()
-    rows = sorted({*regular, *special})
-    others = [one for name in found.output_names for one in _path_columns(found, name, rows)]
-    others = others or [column(x, found.unit(x), found[x][rows]) for x in found.recorded.names("coordinate")]
-    stable, notes = zip(*(_at_point(found, k, special.get(k)) for k in rows), strict=True) if rows else ((), ())
-    first = [
-        NumberColumn("point", "", tuple(map(str, rows))),
-        column(found.parameter, found.unit(found.parameter), found.value[rows], ".7g"),
-    ]
-    table, hidden = fitting_table(
-        first, others, [NumberColumn("stable", "", stable), NumberColumn("", "", notes)], out.width
-    )
-    out.print(table)
-    for x in found.special:
-        out.print(f"{x.kind} at {found.parameter} = {x.value:.7g}: moves {', '.join(x.moves)}", markup=False)
-    for remark in filter(None, (hidden_words(hidden, "--json has them all"), *found.warnings)):
-        say(remark)
-
-
-def _path_columns(found: StaticPath, name: str, rows: Sequence[int]) -> list[NumberColumn]:
-    values = _without_round_off(found[name].reshape(len(found), -1)[rows])
-    return [column(part, found.unit(name), x) for part, x in zip(found.parts(name), values.T, strict=True)]
-
-
-def _at_point(found: StaticPath, k: int, special: Any) -> tuple[str, str]:
-    """Stability of a point, and its kind if it is special."""
-    if special is not None:
-        return "-", str(special.kind)
-    return {1: "yes", -1: "?"}.get(int(found.recorded["stable"][k]), f"no ({int(found.unstable[k])})"), ""

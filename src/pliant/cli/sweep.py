@@ -13,9 +13,9 @@ from pydantic import ValidationError
 
 from pliant.analysis.base import analysis as analysis_class
 from pliant.analysis.derivation.derive import derive
+from pliant.analysis.equilibrium import equilibrium
 from pliant.analysis.motion.simulate import simulate
 from pliant.analysis.numerics.result import INTERRUPTED
-from pliant.analysis.statics.equilibrium import equilibrium
 from pliant.cli.command_output import answering, check_picture, drawing
 from pliant.cli.common import (
     NO_VALUE,

@@ -13,9 +13,9 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from pliant.analysis.equilibrium import Equilibrium, equilibrium
 from pliant.analysis.motion.simulate import acting_controllers, simulate
 from pliant.analysis.numerics.result import Result
-from pliant.analysis.statics.equilibrium import Equilibrium, equilibrium
 from pliant.control.limits import named
 from pliant.control.pid import PidControl
 from pliant.control.sample_derivatives import SmoothController

@@ -23,7 +23,7 @@ from pliant.analysis.numerics.configuration_group import ConfigurationGroup
 from pliant.analysis.numerics.result import Result
 from pliant.analysis.numerics.state import EQUILIBRIUM, assemble
 from pliant.analysis.numerics.status import unless_failed
-from pliant.analysis.statics.equilibrium import state_at
+from pliant.analysis.states import state_at
 from pliant.control.limits import named
 from pliant.control.sample_derivatives import Sample, SmoothController, is_smooth
 from pliant.engine.binding import Binding

@@ -13,9 +13,9 @@ import casadi as ca
 import numpy as np
 import scipy
 
+from pliant.analysis.equilibrium import equilibrium
 from pliant.analysis.motion.simulate import simulate
 from pliant.analysis.numerics.status import AnalysisFailed, Status
-from pliant.analysis.statics.equilibrium import equilibrium
 from pliant.engine.equations import Equations
 from pliant.engine.outputs import output_function, output_names
 from pliant.gradient.differentiable import Analysis, Differentiable, differentiable

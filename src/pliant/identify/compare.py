@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from pliant.analysis.derivation.derive import derive
+from pliant.analysis.equilibrium import equilibrium
 from pliant.analysis.integrators import Method, Rosenbrock
 from pliant.analysis.motion.simulate import simulate
 from pliant.analysis.numerics.blas_threads import on_one_blas_thread
 from pliant.analysis.numerics.status import Status
-from pliant.analysis.statics.equilibrium import equilibrium
 from pliant.engine.equations import Equations, InputValues
 from pliant.engine.input_values import inputs_over_time
 from pliant.engine.outputs import output_units

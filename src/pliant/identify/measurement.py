@@ -17,6 +17,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from pliant.analysis.equilibrium import Equilibrium, equilibrium
 from pliant.analysis.integrators import Method
 from pliant.analysis.motion.job import Job
 from pliant.analysis.motion.simulate import read_request, run_request, simulate
@@ -24,7 +25,6 @@ from pliant.analysis.numerics.blas_threads import on_one_blas_thread
 from pliant.analysis.numerics.configuration_group import ConfigurationGroup
 from pliant.analysis.numerics.result import Result
 from pliant.analysis.numerics.state import EQUILIBRIUM
-from pliant.analysis.statics.equilibrium import Equilibrium, equilibrium
 from pliant.engine.core import check_names
 from pliant.engine.differences import difference
 from pliant.engine.equations import Equations, Values

@@ -13,9 +13,10 @@ from weakref import WeakSet
 
 import numpy as np
 
+from pliant.analysis.equilibrium import Equilibrium
 from pliant.analysis.numerics.result import Result
 from pliant.analysis.numerics.state import assemble
-from pliant.analysis.statics.equilibrium import Equilibrium, state_at
+from pliant.analysis.states import state_at
 from pliant.engine.state import State, state_of
 from pliant.language.arguments import ArgumentError, flag, need_equations, vector
 from pliant.language.files import write_whole

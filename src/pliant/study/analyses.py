@@ -23,12 +23,12 @@ from pliant.analysis.numerics.state import INITIAL
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.remarks.input_limits import beyond_limits_in_motion
 from pliant.analysis.simulate import Simulate
-from pliant.analysis.statics.equilibrium import Equilibrium, state_at
+from pliant.analysis.states import state_at
 from pliant.engine.equations import Equations
 from pliant.engine.input_values import INSTANT, inputs_over_time
 from pliant.engine.outputs import output_names, output_units, part_labels
 from pliant.engine.state import State
-from pliant.language.arguments import ArgumentError, is_number, mapping
+from pliant.language.arguments import ArgumentError, mapping
 from pliant.language.message_text import suggestion
 from pliant.study.structures import Values
 
@@ -349,8 +349,6 @@ class OneByOne(CaseAnalysis):
         found = self.kind.of({**options, "on_failure": "return"}).analyse(eqs)
         if found.status == Status.FAILED:
             return Outcome(FAILED, found.message, {})
-        if isinstance(found, Equilibrium):
-            return _of_equilibrium(found)
         arrays = {name: x for name, x in found.arrays() if not self.keep or name in self.keep}
         own = {axis: found.recorded.names(axis) for axis in found.recorded.labels if axis not in _named(eqs)}
         message = "; ".join(filter(None, (found.message, *found.remarks)))
@@ -361,25 +359,6 @@ def case_analysis(name: str, options: Mapping[str, Any], keep: tuple[str, ...] |
     """The analysis of this name with its options, for many cases. keep: variables to keep; None: the usual ones."""
     kept = analysis(name).kept if keep is None else keep
     return Motions(options, kept) if name == Motions.name else OneByOne(name, options, kept)
-
-
-def _of_equilibrium(rest: Equilibrium) -> Outcome:
-    """Positions, multipliers, residual, stability and outputs."""
-    arrays: Arrays = {
-        "q": (("coordinate",), rest.q),
-        "multiplier": (("constraint",), np.asarray(rest.multipliers)),
-        "residual": ((), np.asarray(rest.residual, dtype=float)),
-        "stable": ((), _truth(rest.stable)),
-    }
-    for name, value in rest.outputs.items():
-        axes = () if is_number(value) else (f"output.{name}.part",)
-        arrays[f"output.{name}"] = axes, np.asarray(value, dtype=float)
-    return Outcome(str(rest.status), rest.message, arrays)
-
-
-def _truth(value: bool | None) -> np.ndarray:
-    """1 and 0 for true and false, NaN where it is not known."""
-    return np.asarray(np.nan if value is None else float(value))
 
 
 def units(eqs: Equations) -> dict[str, str]:

@@ -111,7 +111,7 @@ def test_ctrl_c_outside_of_a_run_gives_one_json_object(capsys, monkeypatch):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pliant.analysis.statics.equilibrium.equilibrium", interrupt)
+    monkeypatch.setattr("pliant.analysis.equilibrium.FindEquilibrium.run", interrupt)
     assert command(["equilibrium", "pendulum", "--json"]) == 130
     assert json.loads(capsys.readouterr().out)["message"] == "interrupted"
 

@@ -59,7 +59,7 @@ def test_parts_that_overlap_deeply_have_a_remark_with_names_and_depth(
     assert np.all(run.q[-1] == run.q[0])  # nothing parts them
     (note,) = across(run.warnings)
     assert f"one and two by {depth:.2g} m" in note
-    assert across(pliant.equilibrium(eqs, on_failure="return").warnings)
+    assert across(pliant.equilibrium(eqs, on_failure="return").remarks)
 
 
 @pytest.mark.parametrize(

@@ -114,7 +114,7 @@ def test_analyses_at_one_time(eqs, analysis):
 
 
 def test_equilibria(eqs):
-    (said,) = limits_in(pliant.equilibrium(eqs, inputs={"force": 9.0}).warnings)
+    (said,) = limits_in(pliant.equilibrium(eqs, inputs={"force": 9.0}).remarks)
     assert "the input 'force' is 9 N, above its maximum of 5 N" in said
 
 

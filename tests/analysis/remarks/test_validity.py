@@ -7,6 +7,7 @@ import pytest
 
 from pliant import derive, equilibrium, load, load_text, simulate
 from pliant.analysis.remarks.validity import range_warnings
+from pliant.analysis.result import AnalysisResult
 
 ROD = """
 pliant: 1
@@ -127,7 +128,7 @@ contacts: {touch: {between: [finger, wall]}}
 def test_rods_that_bend_between_their_stations(elements: int, is_off: bool) -> None:
     eqs = derive(load_text(FINGER.replace("ELEMENTS", str(elements))))
     rest = equilibrium(eqs)
-    remarks = [note for note in rest.warnings if "straight edges" in note]
+    remarks = [note for note in rest.remarks if "straight edges" in note]
     assert bool(remarks) == is_off
     if is_off:
         # an arc of length l that turns by the angle M l / (E I): its height over the chord
@@ -151,7 +152,7 @@ def test_a_rod_that_turns_by_more_than_half_a_revolution_between_stations_is_not
     eqs = derive(load_text(TOPPLED.replace("LAW", law).replace("MODEL", kind)))
     found = equilibrium(eqs, on_failure="return")
     assert found.frames["arm.tip"].position[2] < -0.4
-    assert [note for note in found.warnings if "compressed" in note or "stretched" in note] == []
+    assert [note for note in found.remarks if "compressed" in note or "stretched" in note] == []
     run = simulate(eqs, 0.01, start=found.state)  # nor is it refused as a start
     assert [note for note in run.warnings if "compressed" in note or "stretched" in note] == []
 
@@ -263,7 +264,8 @@ def softness(ratio):
 
 
 def coarse(found):
-    return [note for note in found.warnings if "the result is coarse" in note]
+    notes = found.remarks if isinstance(found, AnalysisResult) else found.warnings
+    return [note for note in notes if "the result is coarse" in note]
 
 
 @pytest.mark.parametrize("model", [*(f"{{kind: {kind}}}" for kind in (*KINDS[1:5], "gvs"))])

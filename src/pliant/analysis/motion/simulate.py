@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from pliant.analysis.equilibrium import Equilibrium
 from pliant.analysis.integrators import ExplicitRungeKutta, GeneralizedAlpha, Method, chosen_method
 from pliant.analysis.motion.events import Event, EventMonitor, Now
 from pliant.analysis.motion.job import Job, Prepare, Progress
@@ -24,7 +25,7 @@ from pliant.analysis.numerics.state import INITIAL, AssembledState, Start, assem
 from pliant.analysis.numerics.status import Status, unless_failed
 from pliant.analysis.remarks.crossing_surfaces import crossing_notes
 from pliant.analysis.remarks.overlaps import overlap_notes
-from pliant.analysis.statics.equilibrium import Equilibrium, state_at
+from pliant.analysis.states import state_at
 from pliant.engine.equations import Equations, InputValues, Values, with_remembered
 from pliant.engine.input_values import inputs_over_time
 from pliant.engine.layout import RuntimeStatus

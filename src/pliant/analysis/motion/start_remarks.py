@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from pliant.analysis.equilibrium import Equilibrium
 from pliant.analysis.motion.sampled_control import Controller
-from pliant.analysis.statics.equilibrium import Equilibrium
 from pliant.engine.equations import Equations
 from pliant.language.message_text import enumeration, unit_after_value
 

@@ -88,7 +88,7 @@ class LabelledResult:
         return tuple(name[len("output.") :] for name in self.recorded if name.startswith("output."))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write as netCDF (all or nothing), with a checksum; `load_result` and `load_path` read it."""
+        """Write as netCDF (all or nothing), with a checksum; `load_result` reads it."""
         _check_ending(path, "end it in .nc")
         save_dataset(self.dataset, path, self.file_format)
 

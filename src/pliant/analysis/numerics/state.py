@@ -154,6 +154,20 @@ def _switched_off(eqs: Equations, bound: Binding, t: float, q: np.ndarray, v: np
     return notes
 
 
+def driven_words(eqs: Equations, made: AssembledState, t: float) -> str:
+    """Words on prescribed motions that have a rate or an acceleration at time t [s], which an equilibrium does not have."""
+    what, values, names = "is driven at", made.v, eqs.rates
+    if not np.any(values):
+        accelerations, signals = made.bound.signal_rates(t)[1], np.array(eqs.model.system.row_signals(), dtype=int)
+        rows = np.flatnonzero((signals >= 0) & made.bound.active_rows)
+        what, values, names = "is accelerated at", np.zeros(len(signals)), eqs.constraint_names
+        values[rows] = accelerations[signals[rows]]
+    if not np.any(values):
+        return ""
+    k = int(np.argmax(np.abs(values)))
+    return f"'{names[k]}' {what} {values[k]:.3g} (SI units) then, and forces caused by this motion are not included"
+
+
 def refuse_extremes(eqs: Equations, q: np.ndarray, v: np.ndarray) -> None:
     """Reject positions and rates so large that their squares overflow."""
     for what, values in (("position", q), ("rate", v)):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.analysis.equilibrium import Equilibrium
 from pliant.analysis.modes import LARGEST_MOVE, ModesResult
 from pliant.analysis.numerics.result import Result
 from pliant.engine.core import check_names
@@ -30,8 +31,8 @@ from pliant.show.scene import make_scene
 from pliant.show.sketch import pose_of
 
 if TYPE_CHECKING:
-    from pliant.analysis.statics.equilibrium import Equilibrium
     from pliant.engine.equations import Equations, Values
+
 
 ENERGIES = ("total", "kinetic", "potential", "dissipated", "supplied", "added")
 
@@ -262,19 +263,19 @@ def profile(
     return ax
 
 
-def profile_names(found: Any) -> list[str]:
-    """Outputs of a motion, a path or an equilibrium that are profiles along a rod."""
-    if hasattr(found, "dataset"):
-        names = [f"output.{name}.arc_length" in found.recorded.labels for name in found.output_names]
-        return [name for name, is_profile in zip(found.output_names, names, strict=True) if is_profile]
-    return list(output_axes(found.equations.model, found.equations.binding))
+def profile_names(found: Result | Equilibrium) -> list[str]:
+    """Outputs of a motion or an equilibrium that are profiles along a rod."""
+    if isinstance(found, Equilibrium):
+        return list(output_axes(found.equations.model, found.equations.binding))
+    names = [f"output.{name}.arc_length" in found.recorded.labels for name in found.output_names]
+    return [name for name, is_profile in zip(found.output_names, names, strict=True) if is_profile]
 
 
 def _lines(
-    found: Any, name: str, times: Sequence[float] | None
+    found: Result | Equilibrium, name: str, times: Sequence[float] | None
 ) -> tuple[np.ndarray, str, list[tuple[str | None, np.ndarray]]]:
     """Arc lengths [m], unit, and the lines with their labels."""
-    if not hasattr(found, "dataset"):
+    if isinstance(found, Equilibrium):
         if times is not None:
             raise ValueError("an equilibrium has no times: omit `times`")
         model = found.equations.model
