@@ -45,9 +45,9 @@ CONTACT_TOLERANCE = 1e-4
 LOOP_TOLERANCE = 5e-4
 """Relative tolerance of stiff robots with loops: errors in the phase of a linkage grow where it swings fast, to 1.5 % of the motion
 of a four-bar at twice this."""
-TURNING_TOLERANCE = 1e-4
-"""Relative tolerance of generalized-alpha for stiff and rotating parts: of second order, its errors in the phase of a loop add up
-to ten times those of other methods at the same tolerance."""
+TURNING_TOLERANCE, TURNING_LOOP_TOLERANCE = 2e-4, 1e-4
+"""Relative tolerance of generalized-alpha for stiff and rotating parts, and with loops: of second order, its errors in the phase of a
+loop add up to ten times those of other methods at the same tolerance."""
 CROWD = 60
 """Number of bodies with surfaces above which individual impacts are not resolved."""
 CROWD_TOLERANCE = 0.05
@@ -187,7 +187,7 @@ class MethodMonitor:
             raise MethodChange(MethodChoice(_made(ExplicitRungeKutta, **self.choice.tolerances), why))
         # linearized steps are short if very stiff parts rotate, as steel links in absolute coordinates and in loops; steps that
         # become longer are those of a transient that decays
-        tolerances = {"rtol": TURNING_TOLERANCE, **self.choice.tolerances}
+        tolerances = {"rtol": TURNING_LOOP_TOLERANCE if bound.m else TURNING_TOLERANCE, **self.choice.tolerances}
         iterated = _made(GeneralizedAlpha, **tolerances)
         if not lengthening and left > 2 * TRIAL and _mean_step(bound, iterated, run, self.end) > LONGER * mean:
             why = f"automatic: stiff and rotating, a linearly implicit method would need {_rounded(left)} more steps"
