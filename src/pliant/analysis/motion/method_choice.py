@@ -46,8 +46,8 @@ LOOP_TOLERANCE = 5e-4
 """Relative tolerance of stiff robots with loops: errors in the phase of a linkage grow where it swings fast, to 1.5 % of the motion
 of a four-bar at twice this."""
 TURNING_TOLERANCE, TURNING_LOOP_TOLERANCE = 2e-4, 1e-4
-"""Relative tolerance of generalized-alpha for stiff and rotating parts, and with loops: of second order, its errors in the phase of a
-loop add up to ten times those of other methods at the same tolerance."""
+"""Relative tolerance of generalized-alpha for stiff and rotating parts, without and with loops: of second order, its errors in
+phase add up to ten times those of other methods at the same tolerance."""
 CROWD = 60
 """Number of bodies with surfaces above which individual impacts are not resolved."""
 CROWD_TOLERANCE = 0.05
