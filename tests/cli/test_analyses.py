@@ -170,7 +170,7 @@ def test_every_command_is_readable_without_json(capsys, command):
         (["simulate", "four_bar", "--rtol", "7"], "rtol"),
         (["simulate", "four_bar", "--out", "x.txt"], "end it in .nc, .csv, .parquet or .mat"),
         (["simulate", "four_bar", "--out", "/nowhere/x.nc"], "cannot write"),
-        (["simulate", "four_bar", "--start", "somewhere"], "unknown state"),
+        (["simulate", "four_bar", "--start", "somewhere"], "expected initial or equilibrium, got 'somewhere'"),
         (["simulate", "four_bar", "--formulation", "reduced", "--independent", "q9"], "unknown coordinate 'q9'"),
         (["simulate", "four_bar", "--set", "length2=5 cm"], "cannot be closed"),
         (["simulate", "nowhere"], "nowhere"),
@@ -213,7 +213,7 @@ def test_starts_take_units(capsys):
     assert code == 0
     assert answer["samples"][0]["q"]["q1"] == pytest.approx(0.17453292519943295)
     assert answer["samples"][0]["v"]["q1"] == pytest.approx(0.5)
-    assert any("q2 from 1.777 to" in note for note in answer["warnings"])
+    assert any("q2 from 1.777 to" in note for note in answer["remarks"])
 
 
 @pytest.mark.parametrize(
@@ -221,8 +221,8 @@ def test_starts_take_units(capsys):
     [
         ("q1=10 s", "--start q1=10 s: expected a plain number or angle, got a time"),
         ("q1=ten", "--start q1=ten is not a number"),
-        ("q1=nan", "'q1' must be a finite number, not nan"),
-        ("q1=1e200", "the start of 'q1' is 1e+200, too large to compute with"),
+        ("q1=nan", "start.q1: expected a finite number, got nan"),
+        ("q1=1e200", "start.q1: the value is too large to compute with"),
         ("d(q1)/dt=2 m/s", "expected a rate, got a speed"),
     ],
 )

@@ -18,8 +18,8 @@ import pytest
 
 from pliant.analysis.derivation.derive import derive
 from pliant.analysis.equilibrium import equilibrium
-from pliant.analysis.motion.simulate import simulate
 from pliant.analysis.numerics.status import AnalysisFailed
+from pliant.analysis.simulate import simulate
 from pliant.engine import compiling, libraries
 from pliant.engine.compiling import Source
 from pliant.engine.workspace import EvaluationError

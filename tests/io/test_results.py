@@ -217,9 +217,9 @@ def test_format_name_is_part_of_the_file(run, tmp_path):
 
 def test_a_run_that_dies_leaves_what_it_had_saved(tmp_path, monkeypatch):
     """Files are written during the run: after a program is killed the last of them is complete."""
-    from pliant.analysis.motion import job as module
+    from pliant.analysis.motion import run as module
 
-    monkeypatch.setattr(module, "LEAST_SAVE_COST", 0.0)
+    monkeypatch.setattr(module, "PACE", module.Pace(least_save_cost=0.0))
     path, part = tmp_path / "run.nc", tmp_path / "run.partial.nc"
 
     class Killed(Exception):

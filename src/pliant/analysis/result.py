@@ -344,6 +344,11 @@ class AnalysisResult(ABC):
             partial_path(path).unlink(missing_ok=True)
         return target
 
+    def kept_in(self, path: str | os.PathLike[str]) -> Self:
+        """The same after it was saved by `keep`."""
+        self.keep(path)
+        return self
+
     @classmethod
     def read(cls, recorded: LabelledArrays, equations: Equations) -> Self:
         """The result of a file. equations: those of the file's model, with its parameters and inputs."""

@@ -9,7 +9,7 @@ import typer
 from pliant.analysis.derivation.derive import derive
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.simulate import Simulate
-from pliant.cli.command_output import answering, print_result, result_json
+from pliant.cli.command_output import answering, print_result
 from pliant.cli.common import FAULT, CommandError, Inputs, Interrupted, Json, Model, ModelOptions, print_json
 from pliant.cli.listed_analyses import run_analyses, simulated, span_of_analyses
 from pliant.cli.model_argument import load_model, read_inputs, with_inputs
@@ -41,13 +41,13 @@ def simulate(
         raise CommandError(f"cannot determine the format of '{out}'", f"end it in .nc, {endings()}")
     eqs = derive(load_model(model, choices))
     options = in_si(eqs, options) | {"inputs": answering(lambda: read_inputs(eqs, inputs))}
-    ends_only = "save_at" not in options and "save_every" not in options
+    ends_only = Simulate.saves_by_default(options)
     if ends_only and json and report is None:  # a report plays the entire motion
-        options["save_at"] = [options["begin"], options["until"]]
+        options["save_at"] = (options["begin"], options["until"])
     result, printed = answering(lambda: simulated(eqs, options, out))
     failed = save_report(report, eqs, [result])
     if json:
-        print_json(result_json(model, eqs, result, ends_only=ends_only))
+        print_json({"model": model, **result.as_json(ends_only=ends_only)})
     else:
         print_result(result, out, printed)
     if result.interrupted:

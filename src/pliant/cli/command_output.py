@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from pliant.analysis.motion.result import Result
 from pliant.analysis.numerics.independent_coordinates import PartitionError
 from pliant.analysis.numerics.netcdf_files import ResultFileError, partial_path
-from pliant.analysis.numerics.result import LabelledResult, kept_at
 from pliant.analysis.numerics.state import AssemblyError
 from pliant.analysis.numerics.status import AnalysisFailed
 from pliant.cli.common import CommandError, console, json_text, say
@@ -22,10 +22,6 @@ from pliant.engine.libraries import CompileError
 from pliant.engine.workspace import EvaluationError
 from pliant.language.arguments import ArgumentError
 from pliant.language.files import write_whole
-
-if TYPE_CHECKING:
-    from pliant.engine.equations import Equations
-
 
 # More coordinates than this are counted, not named, where they are not shown.
 FEW_NAMES = 6
@@ -79,49 +75,8 @@ def _without_round_off(values: np.ndarray) -> np.ndarray:
     return np.where(size > ROUND_OFF * size.max(axis=1, initial=0.0, keepdims=True), values, 0.0)
 
 
-def result_json(model: str, eqs: Equations, result: Any, *, ends_only: bool) -> dict[str, Any]:
-    """A motion with all saved states, or with the first and the last only."""
-    data = result.recorded
-    samples = []
-    inputs = result.inputs
-    last = len(result.time) - 1
-    for k in sorted({0, last}) if ends_only and last >= 0 else range(last + 1):
-        t, q, v = result.time[k], result.q[k], result.v[k]
-        kinetic, potential = float(data["kinetic"][k]), float(data["potential"][k])
-        frames = {
-            name: {"position": data["frame_position"][k, i], "quaternion": data["frame_quaternion"][k, i]}
-            for i, name in enumerate(data.names("frame"))
-        }
-        samples.append(
-            {
-                "t": float(t),
-                "q": dict(zip(eqs.coordinates, q.tolist(), strict=True)),
-                "v": dict(zip(eqs.rates, v.tolist(), strict=True)),
-                "frames": frames,
-                "energy": {
-                    "kinetic": kinetic,
-                    "potential": potential,
-                    "total": kinetic + potential,
-                    **{name: float(data[name][k]) for name in result.energy_names[2:]},
-                },
-                "constraint_error": float(result.constraint_error[k]),
-                "inputs": {name: float(values[k]) for name, values in inputs.items()},
-                "outputs": {name: data[f"output.{name}"][k] for name in result.output_names},
-                "multipliers": dict(zip(eqs.constraint_names, data["multiplier"][k].tolist(), strict=True)),
-            }
-        )
-    timing = {k: getattr(result.timing, k) for k in ("derive_s", "compile_s", "run_s", "steps", "evaluations")}
-    return {
-        "model": model,
-        **{k: getattr(result, k) for k in ("status", "message", "method", "warnings")},
-        "coordinates": eqs.coordinates,
-        "samples": samples,
-        "timing": timing,
-    }
-
-
-def print_result(result: Any, out: str | None, printed: Sequence[str] = ()) -> None:
-    """Print a motion as a table, and its warnings except those already printed."""
+def print_result(result: Result, out: str | None, printed: Sequence[str] = ()) -> None:
+    """Print a motion as a table, and its remarks except those already printed."""
     printer = console()
     printer.print(f"{result.message} ({result.status})", markup=False)
     printer.print(f"method: {result.method}", markup=False)
@@ -142,23 +97,27 @@ def print_result(result: Any, out: str | None, printed: Sequence[str] = ()) -> N
     many = f"{len(left)} coordinates" if len(left) > FEW_NAMES else ""
     hidden += [] if many else left
     printer.print(table)
-    new = [note for note in result.warnings if note not in printed]
+    new = []
+    for remark in map(str, result.remarks):
+        for text in printed:
+            remark = remark.replace(text, "").strip("; ")
+        new.append(remark)
     for note in filter(None, (*new, hidden_words(hidden, f"{out or '--json or --out'} has them all", many))):
         say(note)
     say_saved(result, out)
 
 
-def say_saved(found: LabelledResult, out: str | None) -> None:
+def say_saved(found: Result, out: str | None) -> None:
     """Print the file of a result: as requested, or the partial file if the run did not finish."""
     if out is None:
         return
     if found.is_partial:
-        say(f"saved to {kept_at(found, out)}, because the run did not finish; {out} was not modified")
+        say(f"saved to {partial_path(out)}, because the run did not finish; {out} was not modified")
     else:
         say(f"saved to {out}")
 
 
-def _motion_columns(result: Any, rows: Sequence[int]) -> tuple[list[NumberColumn], ...]:
+def _motion_columns(result: Result, rows: Sequence[int]) -> tuple[list[NumberColumn], ...]:
     """Columns of a motion: times; outputs; coordinates; energy (unless an output has that name) and constraint error."""
     data = result.recorded
     outputs = []

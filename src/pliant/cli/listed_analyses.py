@@ -9,10 +9,10 @@ from typing import Any
 
 from pliant.analysis.listed import analysis_faults, analysis_of, listed_analyses
 from pliant.analysis.motion.plant import model_controllers
-from pliant.analysis.motion.simulate import simulate
-from pliant.analysis.numerics.result import Result
+from pliant.analysis.motion.result import Result
+from pliant.analysis.simulate import simulate
 from pliant.cli.analysis import print_analysis
-from pliant.cli.command_output import print_result, result_json, say_saved, say_warnings
+from pliant.cli.command_output import print_result, say_saved, say_warnings
 from pliant.cli.common import FAULT, CommandError, Interrupted, console, print_json, say
 from pliant.cli.progress import ProgressLine
 from pliant.cli.reporting import report_file, save_report
@@ -97,7 +97,7 @@ def _one(model: str, eqs: Equations, analysis: Any, file: Path | None, json: boo
     else:
         say_saved(result, target)
     # the complete motion is in the file; the JSON object contains its ends
-    return result.status, result_json(model, eqs, result, ends_only=True), result
+    return result.status, {"model": model, **result.as_json(ends_only=True)}, result
 
 
 def simulated(eqs: Equations, options: dict[str, Any], out: str | None) -> tuple[Result, tuple[str, ...]]:

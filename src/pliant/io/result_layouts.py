@@ -143,13 +143,14 @@ COMMON: dict[str, Callable[[Any], bool]] = {
     "status": lambda value: value in list(Status),
     "message": _is_text,
     "warnings": TEXTS,
+    "remarks": TEXTS,
     "timing": _is_timing,
     "inputs": NUMBERS,
     "coordinate_units": TEXTS,
     "parameters": NUMBERS,
     "versions": _json(dict, str),
 }
-NEEDED = ("model_text", "status", "message", "warnings", "timing")
+NEEDED = ("model_text", "status", "message", "timing")
 
 # -- types of files ---------------------------------------------------------------------------------------------------------
 
@@ -173,7 +174,7 @@ MOTION = Layout(
     },
     optional={ADDED: ("time",), **_contacts("time")},
     texts=("coordinate", "rate", "frame", "constraint", "input", "axis", "quaternion_part", NAMES, THINGS),
-    attributes={**COMMON, "method": _is_text, "input_units": TEXTS},
+    attributes={**COMMON, "method": _is_text, "input_units": TEXTS, "events": _json(dict, list)},
     needed=(*NEEDED, "method"),
     more=_check_motion,
 )

@@ -9,9 +9,10 @@ from typing import Any, TypeVar
 
 from pliant.analysis.base import analysis
 from pliant.analysis.derivation.derive import derive
+from pliant.analysis.motion.result import Result
 from pliant.analysis.numerics.labelled_arrays import LabelledArrays
 from pliant.analysis.numerics.netcdf_files import ResultFileError
-from pliant.analysis.numerics.result import Result, Timing
+from pliant.analysis.numerics.result import Timing
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.result import AnalysisResult
 from pliant.io.result_reader import read_file

@@ -6,19 +6,16 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pliant.analysis.motion.result import Result
 from pliant.analysis.numerics.state import assemble
+from pliant.analysis.result import AnalysisResult, Poses
+from pliant.engine.equations import Equations
 from pliant.parts.joint.coordinate import LengthCoordinate
 from pliant.show.marks import Scene
 from pliant.show.scene import SceneMaker
-
-if TYPE_CHECKING:
-    from pliant.analysis.numerics.result import LabelledResult, Result
-    from pliant.analysis.result import AnalysisResult, Poses
-    from pliant.engine.equations import Equations
 
 
 @dataclass(frozen=True)
@@ -94,7 +91,7 @@ def _extremes(eqs: Equations, q: np.ndarray) -> list[np.ndarray]:
     return [q[k] for k in sorted(rows)]
 
 
-def parameters_of_run(eqs: Equations, run: LabelledResult) -> dict[str, float]:
+def parameters_of_run(eqs: Equations, run: Result) -> dict[str, float]:
     """The parameters of a result, as far as these equations accept them."""
     known = set(eqs.parameters) - eqs.model.structural
     return {

@@ -5,25 +5,22 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pliant.analysis.derivation.derive import derive
+from pliant.analysis.motion.result import Result
+from pliant.analysis.result import AnalysisResult
+from pliant.engine.equations import Equations
+from pliant.identify.compare import Comparison
+from pliant.identify.fit import Fit
 from pliant.language.faults import SpecError
 from pliant.robot.reader import load_text
+from pliant.robot.robot import RobotSpec
 from pliant.show import tables
 from pliant.show.clips import Clip, result_clips, run_clip, start_clip
+from pliant.show.film import Film
 from pliant.show.page import frame, page, table, text
 from pliant.show.player import player
 from pliant.show.report import comparison_table, fit_tables
-
-if TYPE_CHECKING:
-    from pliant.analysis.numerics.result import Result
-    from pliant.analysis.result import AnalysisResult
-    from pliant.engine.equations import Equations
-    from pliant.identify.compare import Comparison
-    from pliant.identify.fit import Fit
-    from pliant.robot.robot import RobotSpec
-    from pliant.show.film import Film
 
 
 @dataclass(frozen=True)
@@ -104,7 +101,7 @@ def result_html(run: Result) -> str:
         return [run_clip(eqs, run, most=LIMITS.most_frames)] if len(run.time) else []
 
     first, *_ = repr(run).split("\n", 1)
-    return f"<p>{text(first)}</p>" + _remarks(run.warnings) + _view("the motion", clips)
+    return f"<p>{text(first)}</p>" + _remarks(run.remarks) + _view("the motion", clips)
 
 
 def _start(eqs: Equations) -> Clip:

@@ -8,16 +8,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from pliant._version import __version__
 from pliant.analysis.equilibrium import Equilibrium
-from pliant.analysis.numerics.result import Result
+from pliant.analysis.motion.result import Result
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.numerics.versions import versions
 from pliant.analysis.result import AnalysisResult
+from pliant.engine.equations import Equations
 from pliant.gradient.optimize import Optimum, spare_words
 from pliant.identify.compare import Comparison
 from pliant.identify.cross_validation import HeldOut, Profile
@@ -34,9 +35,6 @@ from pliant.show.plot.identification import reference_of
 from pliant.show.plot.motion import profile_names
 from pliant.show.tables import overview, tree_lines
 from pliant.study.results import Table
-
-if TYPE_CHECKING:
-    from pliant.engine.equations import Equations
 
 
 def comparison_table(rows: Sequence[Comparison]) -> str:

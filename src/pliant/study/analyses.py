@@ -12,13 +12,12 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from pliant.analysis.base import Analysis, analysis
-from pliant.analysis.motion.job import end_message
-from pliant.analysis.motion.result_builder import FRAME_PARTS
-from pliant.analysis.motion.simulate import Request, read_request
+from pliant.analysis.motion.result import Result
+from pliant.analysis.motion.run import Request, acting_controllers, end_message
 from pliant.analysis.motion.uninterrupted_runs import UninterruptedRun, UninterruptedRuns
 from pliant.analysis.numerics.blas_threads import one_blas_thread
 from pliant.analysis.numerics.law_ranges import outside_laws
-from pliant.analysis.numerics.result import ENERGIES, Result
+from pliant.analysis.numerics.result import ENERGIES, FRAME_PARTS
 from pliant.analysis.numerics.state import INITIAL
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.remarks.input_limits import beyond_limits_in_motion
@@ -135,8 +134,8 @@ class Motions(CaseAnalysis):
     name = "simulate"
 
     def _request(self) -> Request:
-        given = {"until": Simulate.model_fields["until"].default, **self.options}
-        return read_request(**{name: x for name, x in given.items() if name not in ("start", "inputs")})
+        given = {name: x for name, x in self.options.items() if name not in ("start", "inputs")}
+        return Simulate.of(given).request()
 
     def check(self, eqs: Equations) -> None:
         """Reject invalid options, and unknown names in `keep`."""
@@ -192,10 +191,10 @@ class Motions(CaseAnalysis):
                 if made is not None and made.t is not None:
                     beyond = beyond_limits_in_motion(eqs.model, request.times, [(request.begin, here[k].binding)])
                     return Outcome(COMPLETED, "; ".join([end_message(made.t), *beyond]), quick.kept_of(made))
-                acting = request.acting(eqs, cases[k].parameters)
-                run = request.run(here[k], states[k], acting, as_placed=as_placed and cases[k].start is None)
+                acting = acting_controllers(request.controllers, eqs, cases[k].parameters)
+                run = request.run_from(here[k], states[k], acting, as_placed=as_placed and cases[k].start is None)
                 return Outcome(
-                    str(run.status), "; ".join([run.message, *run.warnings]), _of_motion(run, request.times, kept)
+                    str(run.status), "; ".join([run.message, *run.remarks]), _of_motion(run, request.times, kept)
                 )
 
             begin, size = 0, 1

@@ -7,7 +7,6 @@ import pytest
 
 from pliant import derive, equilibrium, load, load_text, simulate
 from pliant.analysis.remarks.validity import range_warnings
-from pliant.analysis.result import AnalysisResult
 
 ROD = """
 pliant: 1
@@ -49,7 +48,7 @@ def test_a_linear_beam_says_where_deflections_are_not_small(plane):
     (note,) = notes(linear, force=10 * stiffness)
     assert "useless" in note
     run = simulate(linear, 0.01, parameters={"force": 10 * stiffness}, start="equilibrium")
-    assert any("useless" in note for note in run.warnings)
+    assert any("useless" in note for note in run.remarks)
 
 
 KINDS = ("pcs", "finite_element", "cosserat", "pseudo_rigid", "polynomial", "pcc")
@@ -154,7 +153,7 @@ def test_a_rod_that_turns_by_more_than_half_a_revolution_between_stations_is_not
     assert found.frames["arm.tip"].position[2] < -0.4
     assert [note for note in found.remarks if "compressed" in note or "stretched" in note] == []
     run = simulate(eqs, 0.01, start=found.state)  # nor is it refused as a start
-    assert [note for note in run.warnings if "compressed" in note or "stretched" in note] == []
+    assert [note for note in run.remarks if "compressed" in note or "stretched" in note] == []
 
 
 @pytest.mark.parametrize("turns", [0.5, 0.97, 1.0, 1.6])
@@ -264,8 +263,7 @@ def softness(ratio):
 
 
 def coarse(found):
-    notes = found.remarks if isinstance(found, AnalysisResult) else found.warnings
-    return [note for note in notes if "the result is coarse" in note]
+    return [note for note in found.remarks if "the result is coarse" in note]
 
 
 @pytest.mark.parametrize("model", [*(f"{{kind: {kind}}}" for kind in (*KINDS[1:5], "gvs"))])

@@ -6,22 +6,19 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from pliant.analysis.modes import ModesResult
 from pliant.analysis.path import Path
-from pliant.analysis.result import Lines, Picture, Points, Profile
+from pliant.analysis.result import AnalysisResult, Lines, Picture, Points, Profile
 from pliant.language.arguments import ArgumentError
 from pliant.language.message_text import describe
 from pliant.show import plot
 from pliant.show.plot.style import COLOURS, GREY, PREFIXES, SIZE, axes, key, label, prefixed, styled
 from pliant.show.sketch import sketch
-
-if TYPE_CHECKING:
-    from pliant.analysis.modes import ModesResult
-    from pliant.analysis.result import AnalysisResult
-    from pliant.study.results import Table
+from pliant.study.results import Table
 
 MARKERS = {"limit": "^", "bifurcation": "D"}
 
