@@ -18,12 +18,11 @@ from pliant.analysis.motion.result import Result
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.numerics.versions import versions
 from pliant.analysis.result import AnalysisResult
-from pliant.engine.equations import Equations
+from pliant.engine.equations import Equations, need_equations
 from pliant.gradient.optimize import Optimum, spare_words
 from pliant.identify.compare import Comparison
 from pliant.identify.cross_validation import HeldOut, Profile
 from pliant.identify.fit import Fit
-from pliant.language.arguments import need_equations
 from pliant.language.files import write_whole
 from pliant.language.message_text import INSTANCE
 from pliant.show import plot
