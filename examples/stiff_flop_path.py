@@ -120,7 +120,7 @@ def main(reference: RecordedRun | None = None) -> float:
             f"{words}: error {1e3 * rms(x.error):.2f} mm RMS, at most {1e3 * x.error.max():.2f} mm; "
             f"{1e3 * np.median(x.seconds):.1f} ms per command"
         )
-        assert not x.run.warnings, "every point of the path is within reach"
+        assert not x.run.remarks, "every point of the path is within reach"
         assert x.pressures.min() >= 0
         assert x.pressures.max() <= HIGHEST
         assert rms(x.error) < (0.01 if words == "true model" else 0.04) * size

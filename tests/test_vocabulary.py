@@ -12,18 +12,20 @@ from pydantic import ValidationError
 import pliant
 from pliant import cli
 from pliant.analysis.base import analysis as analysis_class
+from pliant.analysis.listed import analysis_of
 from pliant.language.base import read_errors
 
 VERBS = {
-    "equilibrium": (pliant.equilibrium, {"timeout", "on_failure"}),
+    "equilibrium": (pliant.equilibrium, {"timeout", "on_failure", "out"}),
+    "equilibria": (pliant.equilibria, {"timeout", "on_failure", "out"}),
     "modes": (pliant.modes, {"timeout", "on_failure", "out"}),
     "linearize": (pliant.linearize, {"timeout", "on_failure", "out"}),
     "simulate": (pliant.simulate, {"events", "mid_step", "progress", "out", "timeout", "on_failure"}),
-    "path": (pliant.continuation, set()),
+    "path": (pliant.continuation, {"timeout", "on_failure", "out"}),
 }
 """Function, and what only Python can give."""
 
-ONLY_COMMANDS = {"equilibrium": {"starts", "seed", "held", "use"}, "path": {"point", "axes", "plot"}}
+ONLY_COMMANDS = {"path": {"point", "axes", "plot"}}
 COMMON = {"model", "set", "rod", "variant", "folder", "inputs", "out", "report", "json", "timeout"}
 
 OSCILLATOR = """
@@ -118,7 +120,7 @@ def test_model_files_and_python_do_the_same(slider):
     text += "save_at: [0.2, 500 ms]}"
     spec = pliant.load_text(OSCILLATOR + f"analyses: [simulate: {text}]\n")
     (analysis,) = spec.analyses
-    written = pliant.simulate(slider, **analysis.analysis().in_si(slider).given())
+    written = pliant.simulate(slider, **analysis_of(analysis).in_si(slider).given())
     given = pliant.simulate(
         slider,
         0.5,
@@ -141,7 +143,7 @@ def test_a_path_may_be_listed_in_a_model_file(capsys, tmp_path):
     model.write_text(OSCILLATOR + "analyses: [path: {parameter: push, to: 5 N}]\n")
     assert cli.run(["run", str(model), "--out", str(tmp_path / "out")]) == 0
     assert "'push' reached 5" in capsys.readouterr().out
-    assert pliant.load_path(tmp_path / "out" / "1_path.nc")["slide"][-1] == pytest.approx(0.2)
+    assert pliant.load_result(tmp_path / "out" / "1_path.nc")["slide"][-1] == pytest.approx(0.2)
 
 
 def test_states_between_steps_are_interpolated(slider):
@@ -162,7 +164,7 @@ def test_the_equilibrium_is_a_state_by_name(slider):
     about = pliant.linearize(slider, at="equilibrium", inputs={"push": 5.0}, input_names="push", output_names="place")
     np.testing.assert_allclose(about.state.q, rest.q)
     assert pliant.modes(slider, at="equilibrium", inputs={"push": 5.0}).state.q == pytest.approx(rest.q)
-    with pytest.raises(KeyError, match="did you mean 'place'"):
+    with pytest.raises(pliant.ArgumentError, match="did you mean 'place'"):
         pliant.linearize(slider, output_names=["plaice"])
 
 
@@ -237,7 +239,7 @@ def test_outcomes_are_one_enumeration(slider, tmp_path):
     run.save(tmp_path / "run.nc")
     path.save(tmp_path / "path.nc")
     assert pliant.load_result(tmp_path / "run.nc").status is pliant.Status.COMPLETED
-    assert pliant.load_path(tmp_path / "path.nc").status is pliant.Status.COMPLETED
+    assert pliant.load_result(tmp_path / "path.nc").status is pliant.Status.COMPLETED
     assert f"{run.status}" == "completed"
 
 

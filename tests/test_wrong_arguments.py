@@ -49,7 +49,7 @@ def test_files_without_a_name(eqs: pliant.Equations, file: Any) -> None:
 
 def test_wrong_numbers(eqs: pliant.Equations) -> None:
     for seed in ("x", -1, [None]):
-        with pytest.raises(ArgumentError, match="seed must be an integer of at least 0"):
+        with pytest.raises(ArgumentError, match="seed: expected"):
             pliant.equilibria(eqs, starts=2, seed=seed)  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="q must have 1 entries"):
         eqs.mass_matrix(10**400)
@@ -84,7 +84,6 @@ ODD: tuple[Any, ...] = (b"x", -1, float("nan"), 10**400, 1 + 2j, [None], [[1], [
 FILES: dict[str, Any] = {
     "save": lambda file: pliant.save(pliant.load("pendulum"), file),
     "load_result": pliant.load_result,
-    "load_path": pliant.load_path,
     "load_sweep": pliant.load_sweep,
     "read_recording": pliant.read_recording,
     "load_text": lambda file: pliant.load_text("pliant: 1", folder=file),
@@ -349,11 +348,10 @@ def test_arrays_without_dimensions_complex_numbers_and_none(eqs: pliant.Equation
 
 
 def test_numbers_without_end(eqs: pliant.Equations) -> None:
-    for wrong in (lambda: pliant.equilibria(eqs, starts=1e300), lambda: pliant.equilibria(eqs, starts=10**9),  # type: ignore[arg-type]
-                  lambda: pliant.inverse_kinematics(eqs, "rod.tip", [0.1, 0, -0.4], starts=10**9)):  # fmt: skip
-        with pytest.raises(ArgumentError, match="starts must be an integer of at most"):
-            wrong()
-    assert len(pliant.equilibria(eqs, starts=1, seed=1e300)) == 1  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="starts: expected at most"):
+        pliant.equilibria(eqs, starts=10**9)
+    with pytest.raises(ArgumentError, match="starts must be an integer of at most"):
+        pliant.inverse_kinematics(eqs, "rod.tip", [0.1, 0, -0.4], starts=10**9)
     with pytest.raises(ArgumentError, match="more than 10,000,000 samples"):
         _sampled(sample_time=1e-320)
     with pytest.raises(ArgumentError, match="value of 'length' is not finite"):

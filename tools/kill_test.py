@@ -91,9 +91,9 @@ class SimulateJob(Job):
         self.first = self.out.read_bytes()
 
     def work(self) -> None:
-        from pliant.analysis.motion import job as module
+        from pliant.analysis.motion import run as module
 
-        module.LEAST_SAVE_COST = 0.0
+        module.PACE = module.Pace(least_save_cost=0.0)
         pliant.simulate(self.eqs, UNTIL, method=pliant.ExplicitRungeKutta(step=1e-3), save_every=0.1, out=self.out)
 
     def check(self) -> None:

@@ -100,15 +100,15 @@ def test_winches_hold_the_platform_from_the_pose_before_the_tendons_are_tight():
 def test_docking_has_no_remarks_on_the_model_itself():
     for variant in ("docking", "docking_target"):
         run = pliant.simulate(pliant.derive(f"six_leg@{variant}"), 0.02, start="equilibrium", method=STEPS)
-        assert run.warnings == ()
+        assert run.remarks == ()
 
 
 def test_rates_that_a_motion_causes_at_a_start_at_rest_need_no_remark():
     eqs = pliant.derive("six_leg")
     run = pliant.simulate(eqs, 0.002, start="equilibrium", inputs={"drive": lambda t: -0.6 * t}, method=STEPS)
-    assert not [note for note in run.warnings if "contradict" in note]
+    assert not [note for note in run.remarks if "contradict" in note]
     start = pliant.equilibrium(eqs).state  # rates of the caller are still reported
     v = np.zeros(len(eqs.rates))
     v[:] = 0.3
-    told = pliant.simulate(eqs, 0.002, start=pliant.State(start.q, v), method=STEPS).warnings
+    told = pliant.simulate(eqs, 0.002, start=pliant.State(start.q, v), method=STEPS).remarks
     assert [note for note in told if "contradict" in note]

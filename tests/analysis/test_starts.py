@@ -30,7 +30,7 @@ def carried(kind, joint, how):
 def started(eqs, start="initial"):
     """State at the start of a run, its warnings, and its kinetic and potential energy [J]."""
     run = simulate(eqs, 1e-6, start=start, method="explicit", step=1e-6, save_at=[0.0])
-    return run.q[0], run.v[0], run.warnings, run.energy["kinetic"].values[0], run.energy["potential"].values[0]
+    return run.q[0], run.v[0], run.remarks, run.energy["kinetic"].values[0], run.energy["potential"].values[0]
 
 
 # -- rates -------------------------------------------------------------------------------------------------------------
@@ -290,7 +290,7 @@ def test_a_constraint_on_a_point_that_cannot_move_holds_nothing():
     """Its Jacobian is round-off, which once held the whole body in its place."""
     free = simulate(derive(load_text(SWINGING)), 0.3)
     held = simulate(derive(load_text(SWINGING + HELD_AT_ITS_PIVOT)), 0.3)
-    assert held.warnings == ("ineffective constraints switched off: idle.z (no coordinate affects them)",)
+    assert held.remarks == ("ineffective constraints switched off: idle.z (no coordinate affects them)",)
     assert held.q == pytest.approx(free.q, abs=1e-9)
     assert np.ptp(free.q, axis=0).max() > 0.1
 
@@ -300,7 +300,7 @@ def test_a_constraint_between_things_that_are_fixed_holds_nothing():
         "joints: {", "joints: {fix: {type: weld, child: post}, "
     )
     held = simulate(derive(load_text(text + HELD_AT_ITS_PIVOT.replace("top]", "post]").replace("[z]", "[x, rz]"))), 0.3)
-    assert "ineffective constraints switched off: idle.x, idle.rz" in held.warnings[0]
+    assert "ineffective constraints switched off: idle.x, idle.rz" in held.remarks[0]
     assert held.q == pytest.approx(simulate(derive(load_text(SWINGING)), 0.3).q, abs=1e-9)
 
 
@@ -314,8 +314,8 @@ joints: {pivot: {type: revolute, child: crank, axis: y, angle: {rate: 1 rad/s}}}
 constraints: {wall: {between: [{frame: world, position: [1, 0, 0]}, crank.tip], components: [x]}}
 """
     run = simulate(derive(load_text(text)), 0.2)
-    assert "ineffective constraints switched off: wall.x" in run.warnings[0]
-    (said,) = [note for note in run.warnings if "are violated during the motion" in note]
+    assert "ineffective constraints switched off: wall.x" in run.remarks[0]
+    (said,) = [note for note in run.remarks if "are violated during the motion" in note]
     gap = 1 - np.cos(run.q[:, 0]).min()
     assert f"wall.x by {gap:.3g}" in said
 
@@ -326,9 +326,9 @@ constraints: {wall: {between: [{frame: world, position: [1, 0, 0]}, crank.tip], 
 @pytest.mark.parametrize(
     ("start", "message"),
     [
-        ({"hinge": 1e200}, "the start of 'hinge' is 1e\\+200"),
-        ({"d(hinge)/dt": -1e200}, "the start of 'd\\(hinge\\)/dt' is -1e\\+200"),
-        ({"hinge": float("nan")}, "must be a finite number"),
+        ({"hinge": 1e200}, "start.hinge: the value is too large"),
+        ({"d(hinge)/dt": -1e200}, r"start.d\(hinge\)/dt: the value is too large"),
+        ({"hinge": float("nan")}, "start.hinge: expected a finite number"),
         ([float("inf")], "not finite"),
         ([1e300], "the start of 'hinge'"),
     ],
@@ -351,11 +351,11 @@ joints: {x: {type: prismatic, child: m, axis: x, displacement: {initial: 1e200 m
 def test_rates_that_contradict_the_constraints_are_said():
     eqs = derive("four_bar")
     q = eqs.initial_state().q
-    (note,) = simulate(eqs, 0.01, start=State(q, np.array([1.0, 0.0, 0.0]))).warnings
+    (note,) = simulate(eqs, 0.01, start=State(q, np.array([1.0, 0.0, 0.0]))).remarks
     assert note.startswith("the rates of the start contradict the constraints and were changed: d(q2)/dt from 0 to")
     allowed = simulate(eqs, 0.01, start={"d(q1)/dt": 1.0}).final
-    assert simulate(eqs, 0.01, start={"d(q1)/dt": 1.0}).warnings == ()
-    assert simulate(eqs, 0.01, start=allowed).warnings == ()
+    assert simulate(eqs, 0.01, start={"d(q1)/dt": 1.0}).remarks == ()
+    assert simulate(eqs, 0.01, start=allowed).remarks == ()
 
 
 @pytest.mark.parametrize("multipliers", [np.zeros(1), np.zeros(7), np.array([1.0, np.nan])])

@@ -87,7 +87,7 @@ def test_a_loop_that_will_grow_is_said_before_the_run(tmp_path, capsys):
     captured = capsys.readouterr()
     assert "which the design neglects, grows (by" in " ".join(captured.err.split())
     answer = json.loads(captured.out)
-    assert any("which the design neglects, grows (by" in text for text in answer["warnings"])
+    assert any("which the design neglects, grows (by" in text for text in answer["remarks"])
     assert run(["simulate", file, "--until", "0.004", "--start", "equilibrium"]) == 0
     assert " ".join(capsys.readouterr().err.split()).count("which the design neglects, grows (by") == 1
     assert run(["export", file, "--c", str(tmp_path / "c"), "--controller", "hold"]) == 0

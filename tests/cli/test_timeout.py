@@ -61,7 +61,7 @@ def test_memory_is_limited(tmp_path) -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        ["equilibrium", "cantilever", "--starts", "100000"],
+        ["equilibria", "cantilever", "--starts", "100000"],
         ["validate", "catenary", "pendulum_period", "beam_frequencies"],
         ["optimize", "stiff_flop", "--minimize", "tip.x", "--vary", "p1=0:100 kPa", "--evaluations", "100000"],
         ["run", "stiff_flop@circling"],

@@ -122,12 +122,12 @@ def test_what_feedback_does_to_a_mode_that_the_design_leaves_out_is_seen(weight:
     away = run["middle"].values[:, 0] - rest.outputs["middle"][0]
     loop = closed_loop(controller)
     if loop.stable:
-        assert not run.warnings
+        assert not run.remarks
         assert np.abs(away).max() < 1e-7
         return
     assert np.abs(away).max() > 1e-6
     assert weight > 10
-    (warning,) = run.warnings
+    (warning,) = run.remarks
     assert f"largest pole {loop.largest:.6g}" in warning
     pole = loop.poles[0]
     assert fitted_pole(away[-20:]) == pytest.approx(pole.real + 1j * abs(pole.imag), rel=0.01)

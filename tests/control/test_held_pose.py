@@ -36,7 +36,7 @@ def test_a_pendulum_is_held_at_any_angle(angle: float) -> None:
     run = pliant.simulate(eqs, 4.0, start=pliant.State(np.array([angle - 0.3]), np.zeros(1)))
     assert run.q[-1, 0] == pytest.approx(angle, abs=1e-4)
     assert run.inputs["torque"][-1] == pytest.approx(9.81 * 0.5 * np.sin(angle), abs=1e-3)
-    assert not run.warnings
+    assert not run.remarks
 
 
 def test_a_pendulum_is_held_where_an_input_leaves_it() -> None:

@@ -92,18 +92,18 @@ def test_a_run_that_does_not_use_the_inputs_of_its_start_says_so(
     arm: pliant.Equations, pose: pliant.Equilibrium
 ) -> None:
     run = pliant.simulate(arm, 0.02, start=pose)
-    (said,) = [note for note in run.warnings if "equilibrium with other inputs" in note]
+    (said,) = [note for note in run.remarks if "equilibrium with other inputs" in note]
     assert f"torque[2] = {pose.inputs['torque[2]']:.4g} N m" in said
     assert "give inputs=pose.inputs to hold it" in said
     for inputs in (pose.inputs, {"torque[2]": 0.0, "torque[3]": 0.0}):
         quiet = pliant.simulate(arm, 0.02, start=pose, inputs=inputs)
-        assert not [note for note in quiet.warnings if "other inputs" in note]
+        assert not [note for note in quiet.remarks if "other inputs" in note]
 
 
 def test_a_run_with_other_parameters_than_its_start_says_so(arm: pliant.Equations) -> None:
     heavy = rest_with(arm, Coordinates(JOINTS), [0.3, 0.5, 1.0], parameters={"payload": 0.5})
     run = pliant.simulate(arm, 0.02, start=heavy, inputs=heavy.inputs)
-    assert any("other parameters: payload = 0.5 kg" in note for note in run.warnings)
+    assert any("other parameters: payload = 0.5 kg" in note for note in run.remarks)
 
 
 def test_a_start_far_from_the_pose_of_a_controller_is_remarked() -> None:
@@ -118,10 +118,10 @@ control:
     eqs = pliant.derive(pliant.load_text(ARM + held))
     run = pliant.simulate(eqs, 0.01)
     assert any(
-        "the start is 1 (m or rad, 'elbow') from the pose that the controller 'hold' holds" in x for x in run.warnings
+        "the start is 1 (m or rad, 'elbow') from the pose that the controller 'hold' holds" in x for x in run.remarks
     )
     near = pliant.simulate(eqs, 0.01, start={"shoulder": 0.4, "elbow": 0.9})
-    assert not any("from the pose that" in x for x in near.warnings)
+    assert not any("from the pose that" in x for x in near.remarks)
 
 
 def test_an_equilibrium_shows_its_holding_inputs(pose: pliant.Equilibrium) -> None:

@@ -133,7 +133,7 @@ def test_a_run_says_which_tension_was_asked_for_and_how_much_was_missing(finger:
         finger, Coordinates(("knuckle",)), path, Pid.critical(0.05), 0.005, limits=tight, name="lift"
     )
     run = pliant.simulate(finger, 0.3, controllers=fast, save_every=0.005)
-    (note,) = (text for text in run.warnings if text.startswith("controller 'lift'"))
+    (note,) = (text for text in run.remarks if text.startswith("controller 'lift'"))
     assert "inputs were saturated at 60 of 60 samples" in note
     assert "the input 'extensor' (tension of tendon lift)" in note
     assert "at its upper limit of 90 N" in note
@@ -146,7 +146,7 @@ def test_a_run_says_which_tension_was_asked_for_and_how_much_was_missing(finger:
     assert max(run.inputs["extensor"]) <= 90
     assert min(run.inputs["flexor"]) >= 0
     strong = ConstraintControl(finger, Coordinates(("knuckle",)), path, Pid.critical(0.05), 0.005, name="lift")
-    assert not pliant.simulate(finger, 0.3, controllers=strong).warnings
+    assert not pliant.simulate(finger, 0.3, controllers=strong).remarks
 
 
 def test_a_path_that_begins_out_of_reach_is_refused_or_approached() -> None:
@@ -160,9 +160,9 @@ def test_a_path_that_begins_out_of_reach_is_refused_or_approached() -> None:
     assert "upper limit of 2e+04 Pa" in str(told.value)
     near = StaticControl(soft, task, path, limits=weak, least_squares=True)
     run = pliant.simulate(soft, 0.5, controllers=near, method=pliant.GeneralizedAlpha(step=0.005))
-    assert any("could not be reached within the inputs' limits at 25 of 25 samples" in note for note in run.warnings)
+    assert any("could not be reached within the inputs' limits at 25 of 25 samples" in note for note in run.remarks)
     far = np.linalg.norm(run["tip"].values[-1, :2] - [0.02, 0.0])
-    assert f"{far:.2g}"[:5] in "".join(run.warnings)  # the reported distance is that of the motion
+    assert f"{far:.2g}"[:5] in "".join(run.remarks)  # the reported distance is that of the motion
 
 
 def test_rates_of_change_are_named(finger: pliant.Equations) -> None:
@@ -171,4 +171,4 @@ def test_rates_of_change_are_named(finger: pliant.Equations) -> None:
         finger, Coordinates(("knuckle",)), Reference.constant([0.0]), Pid.critical(0.1), 0.01, limits=slow
     )
     run = pliant.simulate(finger, 0.2, controllers=control, inputs={"extensor": 5.0, "flexor": 5.0})
-    assert any("changing at its rate of 20 N/s" in note for note in run.warnings)
+    assert any("changing at its rate of 20 N/s" in note for note in run.remarks)

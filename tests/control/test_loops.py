@@ -110,7 +110,7 @@ def test_limits_hold_and_are_reported(eqs: pliant.Equations, upright: StateSpace
     assert np.abs(force).max() == pytest.approx(3.0)
     assert np.abs(np.diff(force)).max() <= 50 * SAMPLE + 1e-9
     assert np.abs(run.q[-1]).max() < 1e-2
-    assert any("inputs were saturated" in note for note in run.warnings)
+    assert any("inputs were saturated" in note for note in run.remarks)
 
 
 def test_saved_inputs_are_those_in_force(eqs: pliant.Equations) -> None:

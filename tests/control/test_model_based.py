@@ -109,7 +109,7 @@ def test_too_few_inputs_are_refused_or_do_their_best(arm: pliant.Equations) -> N
         pliant.simulate(arm, 0.1, controllers=ConstraintControl(arm, task, path, Pid(1, 1), inputs=few))
     best = ConstraintControl(arm, task, path, Pid(1.0, 1.0), inputs=few, least_squares=True)
     run = pliant.simulate(arm, 0.05, start=start, controllers=best)
-    assert any("could not give the prescribed acceleration" in note for note in run.warnings)
+    assert any("could not give the prescribed acceleration" in note for note in run.remarks)
     with pytest.raises(KeyError, match=r"unknown frame 'hand\.tp'; did you mean 'hand\.tip'"):
         ConstraintControl(arm, FramePosition("hand.tp"), path, Pid(1, 1))
 
@@ -264,7 +264,7 @@ def test_prediction_keeps_within_bounds_and_reaches_its_reference() -> None:
     assert len(controller.seconds) == 100
     assert controller.step_times.worst == max(controller.seconds)
     assert controller.step_times.setup > 0
-    assert any("'force' at its upper limit of 3 N" in note for note in run.warnings)
+    assert any("'force' at its upper limit of 3 N" in note for note in run.remarks)
     # with a little more room the force stays below the limit, though it is chosen with the limit in view: nothing was cut
     controller = Predictive(
         eqs, ("cart", "pole"), lambda t: (0.5, 0.0), sample_time=0.04, horizon=25, change=1e-3,
@@ -272,7 +272,7 @@ def test_prediction_keeps_within_bounds_and_reaches_its_reference() -> None:
     )  # fmt: skip
     run = pliant.simulate(eqs, 4.0, start=start, controllers=controller)
     assert np.abs(run.inputs["force"]).max() < 3.9
-    assert not run.warnings
+    assert not run.remarks
 
 
 def test_predictions_are_prepared_before_the_first_sample() -> None:

@@ -157,7 +157,7 @@ def test_static_control_holds_a_direction(soft, rest):
     run = pliant.simulate(soft, 3.0, controllers=controller, method=method, parameters=stiffer, save_every=0.1)
     R = soft.frame("tip", run.q[-1], run.v[-1]).rotation
     assert np.arccos(min(1.0, R[:, 2] @ wanted)) < 2e-3
-    assert not [note for note in run.warnings if "could not be reached" in note]
+    assert not [note for note in run.remarks if "could not be reached" in note]
 
 
 @pytest.mark.parametrize("kind", ["constraint", "pid"])

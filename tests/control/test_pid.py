@@ -104,8 +104,8 @@ def test_errors_that_limits_keep_are_not_integrated(joint: pliant.Equations) -> 
         assert abs(run.inputs["torque"]).max() <= 7.0
         assert run.q[-1, 0] == pytest.approx(-1.5, abs=1e-3)
         if name == "ours":
-            assert any("inputs were saturated" in note for note in run.warnings)
-            assert any("the input 'torque'" in note and "lower limit of -7 N*m" in note for note in run.warnings)
+            assert any("inputs were saturated" in note for note in run.remarks)
+            assert any("the input 'torque'" in note and "lower limit of -7 N*m" in note for note in run.remarks)
     assert beyond["winding"] > 0.3
     assert beyond["ours"] < 0.3 * beyond["winding"]
 

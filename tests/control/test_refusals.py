@@ -104,7 +104,7 @@ def test_growing_errors_of_constraint_control_are_foretold(arm: pliant.Equations
     assert "Sample faster" in control(0.008).warnings[0]
     assert control(0.02, 0.02).warnings  # the delay alone makes it unstable
     run = pliant.simulate(arm, 0.05, controllers=control(0.008))
-    assert any("constraint control': errors grow" in note for note in run.warnings)
+    assert any("constraint control': errors grow" in note for note in run.remarks)
     first = [abs(run.q[np.searchsorted(run.time, t), 0] - 0.2) for t in (0.01, 0.04)]
     assert first[1] > first[0]
 

@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 
 from pliant.analysis.derivation.derive import derive
-from pliant.analysis.motion.simulate import simulate
+from pliant.analysis.equilibrium import equilibrium
 from pliant.analysis.numerics.status import AnalysisFailed
-from pliant.analysis.statics.equilibrium import equilibrium
+from pliant.analysis.simulate import simulate
 from pliant.engine import compiling, libraries
 from pliant.engine.compiling import Source
 from pliant.engine.workspace import EvaluationError

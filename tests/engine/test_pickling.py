@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 import pliant
+from pliant.analysis.equilibrium import Equilibrium
 from pliant.analysis.linearize import StateSpace
 from pliant.analysis.modes import ModesResult
 from pliant.analysis.motion.plant import model_controllers
-from pliant.analysis.statics.equilibrium import Equilibrium
 from pliant.control import (
     ConstraintControl,
     Coordinates,

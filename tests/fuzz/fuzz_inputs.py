@@ -22,8 +22,8 @@ import numpy as np
 
 from make_reference import PAGE, examples
 from pliant.analysis.derivation.derive import derive
-from pliant.analysis.motion.simulate import simulate
-from pliant.analysis.statics.continuation import continuation
+from pliant.analysis.path import continuation
+from pliant.analysis.simulate import simulate
 from pliant.io.results import load_result
 from pliant.language.names import FUNCTIONS
 from pliant.language.source import MODEL_FOLDER, bundled

@@ -44,7 +44,7 @@ from pliant.analysis.derivation.derive import derive
 from pliant.analysis.numerics.netcdf_files import ResultFileError
 from pliant.control.fmu import Fmu
 from pliant.identify.recording import drive
-from pliant.io.results import load_path, load_result
+from pliant.io.results import load_result
 from pliant.language.arguments import ArgumentError
 from pliant.language.dimension import LENGTH
 from pliant.language.evaluate import BARE, UNKNOWN, dimension_of, evaluate
@@ -188,7 +188,7 @@ def _damaged_result(chance: random.Random) -> Case:
 
 def _read_result(case: Case, folder: Path) -> None:
     path = written(case, folder)
-    for read in (load_result, load_path):
+    for read in (load_result,):
         with refusals(ResultFileError), warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # partial ones are read with a warning
             str(read(path))

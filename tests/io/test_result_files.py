@@ -11,12 +11,12 @@ import h5py
 import numpy as np
 import pytest
 
-from pliant import derive, load_path, load_result, load_text, simulate
+from pliant import derive, load_result, load_text, simulate
 from pliant.analysis.numerics.netcdf_files import LINE_BEGIN, LINE_SIZE, ResultFileError, has_checksum
 from pliant.io import result_reader
 
 KEPT = Path(__file__).parent / "kept"
-RESULT, PATH = KEPT / "result_2.nc", KEPT / "path_2.nc"
+RESULT = KEPT / "result_2.nc"
 
 
 @pytest.mark.parametrize("layout", [1, 2])
@@ -30,19 +30,13 @@ def test_files_of_every_layout_are_read(layout):
     np.testing.assert_allclose(run.energy.total, run.energy.total[0], atol=1e-6)
     assert run["left/height"].unit == "m"
     assert run.timing.steps > 0
-    path = load_path(KEPT / f"path_{layout}.nc")
-    assert (path.parameter, path.unit("load"), len(path)) == ("load", "N", 17)
-    assert path.point(-1).value == 1.0
-    assert path.special == ()
-    assert {"coordinate_units", "versions", "parameters"} <= set(path.dataset.attrs)
 
 
 def test_other_programs_read_them_as_netcdf():
     import xarray
 
-    for file in (RESULT, PATH):
-        with xarray.open_dataset(file) as plain:
-            assert plain.attrs["format"].endswith("-2")
+    with xarray.open_dataset(RESULT) as plain:
+        assert plain.attrs["format"].endswith("-2")
     with xarray.open_dataset(RESULT) as plain:
         assert plain.identical(
             load_result(RESULT).dataset.rename(
@@ -167,7 +161,7 @@ CRAFTED = {
     "deep": (attribute("parameters", "[" * 100_000), "not a readable result"),
     "units": (attribute("coordinate_units", '["m", "m"]'), "one entry per coordinate"),
     "later": (attribute("format", "pliant-result-9"), "later version"),
-    "another kind": (attribute("format", "pliant-path-2"), "read it with load_path"),
+    "another kind": (attribute("format", "pliant-path-2"), "not a result of this program"),
     "a variable too much": (lambda f: f.__setitem__("weather", [1.0]), "'weather'"),
     "a variable too few": (lambda f: f.__delitem__("kinetic"), "'kinetic' is missing"),
     "no labels": (lambda f: f.__delitem__("input"), "'u'|'input'|not a readable"),
@@ -226,15 +220,6 @@ def test_texts_that_are_one_text_many_times_are_not_read(tmp_path, monkeypatch):
         monkeypatch.setattr(result_reader, "READ_AT_ONCE", at_once)
         with pytest.raises(ResultFileError, match="longer than the file"):
             load_result(tmp_path / "run.nc")
-
-
-@pytest.mark.parametrize(
-    ("name", "values", "words"), [("kind", 7, "'kind' refers to something"), ("kind", -1, "'kind' refers to something")]
-)
-def test_paths_that_cannot_be_are_refused(tmp_path, name, values, words):
-    sealed(tmp_path / "path.nc", lambda content: content[name].write_direct(np.full(17, values)), PATH)
-    with pytest.raises(ResultFileError, match=words):
-        load_path(tmp_path / "path.nc")
 
 
 @pytest.mark.parametrize("times", [[0, np.nan, 0.2], [0, 0.1, np.inf], [0.2, 0.1, 0]])

@@ -16,7 +16,6 @@ from pliant import (
     continuation,
     derive,
     load,
-    load_path,
     load_result,
     load_text,
     simulate,
@@ -78,7 +77,7 @@ def test_outputs_of_attached_models_have_names_that_other_programs_read(tmp_path
     np.testing.assert_array_equal(plain, run[output].values)
     followed = continuation(eqs, parameter="load", to=1.0)
     followed.save(tmp_path / "path.nc")
-    np.testing.assert_array_equal(load_path(tmp_path / "path.nc")[output], followed[output])
+    np.testing.assert_array_equal(load_result(tmp_path / "path.nc")[output], followed[output])
 
 
 def test_the_file_carries_model_settings_and_versions(run, tmp_path):
@@ -218,9 +217,9 @@ def test_format_name_is_part_of_the_file(run, tmp_path):
 
 def test_a_run_that_dies_leaves_what_it_had_saved(tmp_path, monkeypatch):
     """Files are written during the run: after a program is killed the last of them is complete."""
-    from pliant.analysis.motion import job as module
+    from pliant.analysis.motion import run as module
 
-    monkeypatch.setattr(module, "LEAST_SAVE_COST", 0.0)
+    monkeypatch.setattr(module, "PACE", module.Pace(least_save_cost=0.0))
     path, part = tmp_path / "run.nc", tmp_path / "run.partial.nc"
 
     class Killed(Exception):

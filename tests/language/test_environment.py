@@ -25,7 +25,7 @@ SOUND = TEXT.replace(", spring: =force/width", "")
 
 
 def test_values_and_kinds_of_parameters() -> None:
-    environment = Environment(flatten(load_text(SOUND)))
+    environment = Environment(flatten(load_text(SOUND)).parameters)
     assert environment.names == ("area", "width", "height", "factor", "force")
     assert environment.independent == ("width", "factor")
     assert environment.inputs == ("force",)
@@ -39,7 +39,7 @@ def test_values_and_kinds_of_parameters() -> None:
 
 def test_symbols_take_the_place_of_numbers() -> None:
     width, t = ca.SX.sym("width"), ca.SX.sym("t")
-    environment = Environment(flatten(load_text(SOUND))).with_values({"width": width})
+    environment = Environment(flatten(load_text(SOUND)).parameters).with_values({"width": width})
     area = ca.Function("f", [width], [environment.value("=area")])
     assert float(area(0.4)) == pytest.approx(0.08)
     signal = ca.Function("g", [width, t], [environment.signal("=if(t < 1 s, area, force)", t)])
@@ -49,7 +49,7 @@ def test_symbols_take_the_place_of_numbers() -> None:
 
 
 def test_only_independent_parameters_take_values() -> None:
-    environment = Environment(flatten(load_text(SOUND)))
+    environment = Environment(flatten(load_text(SOUND)).parameters)
     with pytest.raises(SpecError, match="'area' is computed from others"):
         environment.with_values({"area": 1.0})
     with pytest.raises(SpecError, match="unknown parameter 'depth'"):

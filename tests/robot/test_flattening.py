@@ -40,7 +40,7 @@ outputs:
 
 def test_a_repeated_body_becomes_its_instances() -> None:
     flat = flatten(load_text(CHAIN))
-    environment = Environment(flat)
+    environment = Environment(flat.parameters)
     assert list(flat.bodies) == ["link[1]", "link[2]", "link[3]"]
     masses = [environment.value(body.mass or 0) for body in flat.bodies.values()]
     assert masses == [1.0, 2.0, 3.0]
@@ -119,7 +119,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_attached_models(folder: Path) -> None:
     flat = flatten(load(folder / "outer.yaml"))
-    environment = Environment(flat)
+    environment = Environment(flat.parameters)
     assert list(flat.bodies) == ["left/world", "left/rod", "right/world", "right/rod", "cart"]
     weld = flat.joints["left/world"]
     assert (weld.type, weld.parent, weld.child) == ("weld", "cart.top", "left/world")
@@ -141,7 +141,7 @@ def test_attached_models(folder: Path) -> None:
 
 def test_values_from_outside_reach_attached_models(folder: Path) -> None:
     flat = flatten(load(folder / "outer.yaml", set={"left/length": "20 cm", "reach": 1}))
-    environment = Environment(flat)
+    environment = Environment(flat.parameters)
     assert environment.value(flat.bodies["left/rod"].center_of_mass[0]) == 0.1
     assert environment.value(flat.bodies["right/rod"].center_of_mass[0]) == 0.25
 
@@ -151,7 +151,7 @@ def test_attached_within_attached(folder: Path) -> None:
         "pliant: 1\nattach:\n  pair: {model: outer.yaml, parameters: {left/length: 7 m, reach: 2 m}}\n"
     )
     flat = flatten(load(folder / "top.yaml"))
-    environment = Environment(flat)
+    environment = Environment(flat.parameters)
     assert "pair/left/rod" in flat.bodies
     assert flat.joints["pair/left/world"].parent == "pair/cart.top"
     assert environment.value(flat.bodies["pair/left/rod"].frames["tip"].position[0]) == 7.0
@@ -235,7 +235,7 @@ outputs:
 
 def test_rods_parameters_frames_inputs_and_outputs_are_repeated() -> None:
     flat = flatten(load_text(ALONG))
-    environment = Environment(flat)
+    environment = Environment(flat.parameters)
     assert environment.inputs == ("pull[1]", "pull[2]", "pull[3]")
     assert [environment.values[name] for name in environment.inputs] == [1.0, 2.0, 3.0]
     assert [environment.value(flat.parameters[name].maximum) for name in environment.inputs] == [10.0, 20.0, 30.0]
@@ -257,7 +257,7 @@ def test_rods_parameters_frames_inputs_and_outputs_are_repeated() -> None:
 
 def test_bodies_along_a_rod_are_welded_to_it() -> None:
     flat = flatten(load_text(ALONG))
-    environment = Environment(flat)
+    environment = Environment(flat.parameters)
     welds = [flat.joints[f"disc[{i}]"] for i in range(1, 5)]
     assert [weld.parent for weld in welds] == [
         "backbone.disc[1]",
@@ -331,7 +331,7 @@ links:
 
 def test_models_within_the_text_are_attached_several_times() -> None:
     flat = flatten(load_text(INLINE))
-    environment = Environment(flat)
+    environment = Environment(flat.parameters)
     assert [name for name in flat.bodies if name.endswith("bone")] == [f"hand[{i}]/bone" for i in (1, 2, 3)]
     tips = [flat.bodies[f"hand[{i}]/bone"].frames["tip"].position[2] for i in (1, 2, 3)]
     assert [environment.value(tip) for tip in tips] == pytest.approx([0.03, 0.06, 0.09])

@@ -253,4 +253,4 @@ def test_loading_imports_the_schema_alone() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     modules = done.stdout.split()
     assert not [m for m in modules if m.startswith(("pliant.engine", "pliant.analysis", "pliant.control"))]
-    assert len(modules) <= 185
+    assert len(modules) <= 150

@@ -46,7 +46,7 @@ def test_a_generated_robot_shows_and_evaluates(data: dict[str, Any]) -> None:
     assert str(spec)
     assert "<table>" in spec._repr_html_()
     flat = pliant.flatten(spec)
-    assert Environment(flat).values["length"] == pytest.approx(0.3)
+    assert Environment(flat.parameters).values["length"] == pytest.approx(0.3)
 
 
 @pytest.mark.parametrize("name", bundled())

@@ -121,7 +121,7 @@ def test_what_has_no_page_of_its_own_is_short():
     eqs = pliant.derive("stiff_flop")
     linear = repr(pliant.linearize(eqs))
     assert linear.startswith(
-        "Linear system (completed)\n36 states, 3 inputs, 3 outputs:\nstates             arm.shear_x[1]"
+        "Linear system (completed)\n36 states, 3 inputs, 3 outputs:\nlinearized about   arm.shear_x[1] = "
     )
     assert "30 more" in linear
     run = pliant.simulate(eqs, 0.01)

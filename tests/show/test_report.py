@@ -239,10 +239,7 @@ def test_playing_scrubbing_and_choosing_modes_change_the_picture(browser, page_f
 
 
 def test_one_pose_needs_no_controls_of_time(hostile):
-    eqs, rest, _, _ = hostile
-    from pliant.show.clips import pose_clip
-
-    clip = pose_clip(eqs, rest)
+    (clip,) = result_clips(hostile[1])
     assert isinstance(clip, Clip)
     data = player_data(make_stage(clip.scenes), "x", [clip])
     assert all(not track["moves"] for batch in data["batches"] for track in batch["tracks"].values())
@@ -288,7 +285,7 @@ def test_a_view_that_fails_is_missing_in_a_report_that_has_the_rest(hostile, mon
     eqs, rest, modes, run = hostile
     missing = []
     written = report(eqs, [rest, modes, run], missing)
-    assert [x.partition(" (")[0] for x in missing] == ["the robot at rest", "modes", "the motion"]
+    assert [x.partition(" (")[0] for x in missing] == ["equilibrium", "modes", "the motion"]
     assert written.count("Missing, because of an error") == 3
     assert "Natural frequency of each mode" in written
     assert "energies over time" in written

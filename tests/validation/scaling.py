@@ -59,7 +59,7 @@ class Units:
 def scaled(robot: RobotSpec, units: Units) -> RobotSpec:
     """The robot with all its values in other units, without outputs, controllers and analyses."""
     flat = flatten(robot)
-    value = Environment(flat).value
+    value = Environment(flat.parameters).value
     changed: dict[str, Any] = {"world": map_leaves(flat.world, lambda leaf: _scaled(leaf, units, value, {}))}
     for collection in collections(type(flat)):
         things = getattr(flat, collection)

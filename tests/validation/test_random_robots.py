@@ -71,10 +71,10 @@ def test_a_random_robot_moves_as_physics_says(seed: int, tmp_path: Path) -> None
         assert other.status == "failed"
         assert other.time[-1] == pytest.approx(run.time[-1], rel=1e-3)
         return
-    if run.status == "failed" and any("can follow up to" in note or "law describes" in note for note in run.warnings):
+    if run.status == "failed" and any("can follow up to" in note or "law describes" in note for note in run.remarks):
         return  # an element that is folded through, or torn apart by its rotation: its states end there
     assert run.status in ("completed", "stopped"), run.message
-    said = [note for note in run.warnings if "energy exchanged" in note or "deformation jumps" in note]
+    said = [note for note in run.remarks if "energy exchanged" in note or "deformation jumps" in note]
     still = np.ptp(run.q, axis=0).max() < 1e-9  # at rest all energies are round-off
     assert said or still or energies(run).missing < BALANCED
     size = float(np.abs(run.recorded["frame_position"]).max(initial=1e-3))
@@ -83,7 +83,7 @@ def test_a_random_robot_moves_as_physics_says(seed: int, tmp_path: Path) -> None
     again = pliant.load_result(tmp_path / "run.nc")
     for name in run.recorded:
         assert np.array_equal(again.recorded[name], run.recorded[name], equal_nan=True), name
-    assert again.warnings == run.warnings
+    assert again.remarks == run.remarks
 
 
 def test_the_few_robots_have_all_kinds_of_parts() -> None:

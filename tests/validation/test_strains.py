@@ -144,7 +144,7 @@ def test_sections_in_a_plane_are_a_restriction_of_space():
 def test_energy_stays_while_a_rod_without_shear_falls(kind):
     eqs = rod(kind, "[planar, unshearable]").at(parameters={"gravity": 9.81})
     run = simulate(eqs, 0.5)
-    assert run.warnings == ()
+    assert run.remarks == ()
     kinetic, potential = run.energy["kinetic"].values, run.energy["potential"].values
     total = kinetic + potential
     assert np.ptp(total) < 1e-3 * kinetic.max()

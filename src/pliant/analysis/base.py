@@ -17,15 +17,15 @@ from pydantic import Field, ValidationError
 
 from pliant.analysis.numerics.blas_threads import on_one_blas_thread
 from pliant.analysis.numerics.state import Start
-from pliant.analysis.numerics.status import unless_failed
+from pliant.analysis.numerics.status import Status, unless_failed
 from pliant.analysis.remark import RemarkRule
 from pliant.analysis.result import AnalysisResult
-from pliant.engine.equations import Equations, InputValues, Values
+from pliant.engine.equations import Equations, InputValues, Values, need_equations
 from pliant.engine.model.model import Model
 from pliant.engine.state import rate_name
 from pliant.language import dimension as dim
-from pliant.language.arguments import ArgumentError, choice, file_name, known_keywords, need_equations, positive
-from pliant.language.base import IN_FILE, InPython, OneOrList, Part, Problem, WordMappingOrObject, read_errors
+from pliant.language.arguments import ArgumentError, choice, file_name, known_keywords, positive
+from pliant.language.base import IN_FILE, InPython, OneOrList, OrObject, Part, Problem, WordMappingOrObject, read_errors
 from pliant.language.dimension import Dimension
 from pliant.language.evaluate import UNKNOWN, to_node
 from pliant.language.faults import ExpressionError
@@ -37,6 +37,7 @@ from pliant.language.public_names import analyses
 from pliant.language.scalar import Quantity, Scalar
 from pliant.language.traversal import Leaf, map_leaves
 from pliant.language.units import parse_unit
+from pliant.robot.analyses import AnalysisOptions
 
 ValuesByName: TypeAlias = dict[str, Annotated[float, Quantity(None)]]
 """Values by name, each with or without a unit."""
@@ -52,10 +53,14 @@ AnyNumber: TypeAlias = Annotated[float, Quantity(None)]
 CoordinateNames: TypeAlias = Annotated[tuple[CoordinateName, ...], OneOrList()]
 SignalNames: TypeAlias = Annotated[tuple[str, ...], OneOrList()]
 """Names of inputs or outputs, of their components (`tip.x`) or instances (`pull[2]`)."""
+WRITTEN = (str, int, tuple, Mapping, Part)
+"""Types of options that may hold texts with a unit, expressions or integers."""
+PYTHON_ONLY = frozenset(("inputs", "parameters", "timeout", "out", "on_failure"))
+"""Options of all analyses that hold none."""
 Count: TypeAlias = Annotated[int, Field(ge=1, strict=True)]
 
 
-class Analysis(Part):
+class Analysis(AnalysisOptions):
     """An analysis of a robot.
 
     A subclass is everything about an analysis: its docstring describes it; its fields, each with a docstring, are the keywords of
@@ -63,10 +68,10 @@ class Analysis(Part):
     whose line among the public names of the package registers the analysis. The class of its result is `result`.
     """
 
-    name: ClassVar[str]
-    """Name of the command and of the key in model files; the module is called so too."""
     title: ClassVar[str]
     """Heading of its results."""
+    function: ClassVar[str] = ""
+    """Name of its Python function, if that is another one."""
     result: ClassVar[type[AnalysisResult]]
     """Class of its results."""
     remarks: ClassVar[tuple[RemarkRule, ...]] = ()
@@ -117,10 +122,18 @@ class Analysis(Part):
         )
 
     @classmethod
+    @cache
+    def _data(cls) -> frozenset[str]:
+        """Names of the options that are data also in Python code."""
+        fields = cls.model_fields
+        return frozenset(x for x in cls.options() if not any(isinstance(y, OrObject) for y in fields[x].metadata))
+
+    @classmethod
     def of(cls, options: Mapping[str, Any]) -> Self:
         """The analysis with options from Python code; raises ArgumentError for wrong ones."""
         try:
-            return cls(**{name: _plain(x) if name in cls.options() else x for name, x in options.items()})
+            plain = cls._data()
+            return cls(**{name: _plain(x) if name in plain else x for name, x in options.items()})
         except ValidationError as error:
             path, message, hint = next(iter(read_errors(error)))
             where, field = ".".join(map(str, path)), str(path[0])
@@ -133,6 +146,9 @@ class Analysis(Part):
 
     def in_si(self, eqs: Equations) -> Self:
         """The same with numbers in SI units in place of texts with units and expressions of parameters."""
+        given = (self.__dict__[name] for name in self.model_fields_set if name not in PYTHON_ONLY)
+        if not any(isinstance(x, WRITTEN) and type(x) is not bool for x in given):
+            return self
         own = eqs.model.environment
 
         def number(leaf: Leaf) -> Any:
@@ -167,11 +183,16 @@ class Analysis(Part):
         choice("on_failure", self.on_failure, ("raise", "return"))
         seconds = None if self.timeout is None else positive("timeout", self.timeout)
         out = None if self.out is None else file_name("out", self.out)
+        for path, message, hint in self.faults(eqs.model):
+            raise ArgumentError(f"{'.'.join(map(str, path))}: {message}", hint)
+        made = self.in_si(eqs)
+        for path, message, hint in made.problems(float):
+            raise ArgumentError(f"{'.'.join(map(str, path))}: {message}", hint)
         with time_limit(seconds):
-            found = self.in_si(eqs).run(eqs)
+            found = made.run(eqs)
         if out is not None:
-            found.keep(out)
-        return unless_failed(found, self.on_failure)
+            found = found.kept_in(out)
+        return found if found.status != Status.FAILED else unless_failed(found, self.on_failure)
 
     def given(self) -> dict[str, Any]:
         """The options that are not None, by name, with those that only Python code can give and that `run` needs."""
@@ -284,19 +305,28 @@ def function_of(kind: Callable[Options, Runs[Found]]) -> Callable[Concatenate[Eq
     for name in (*made.first, *(x for x in (*made.options(), *fields) if x not in made.first)):
         if name in [x.name for x in parameters]:
             continue
-        default = inspect.Parameter.empty if fields[name].is_required() else fields[name].default
+        required = fields[name].is_required()
+        default = inspect.Parameter.empty if required else fields[name].get_default(call_default_factory=True)
         way = both if name in made.first else inspect.Parameter.KEYWORD_ONLY
         parameters.append(inspect.Parameter(name, way, default=default, annotation=fields[name].annotation))
-    signature = inspect.Signature(parameters)
+    signature, names = inspect.Signature(parameters), made.first
 
     @on_one_blas_thread
     def analyse(*arguments: Any, **options: Any) -> Any:
-        given = signature.bind(*arguments, **options).arguments
-        eqs = given.pop("eqs")
+        if (
+            not arguments
+            or len(arguments) > 1 + len(names)
+            or not options.keys().isdisjoint(names[: len(arguments) - 1])
+        ):
+            given = signature.bind(*arguments, **options).arguments  # raises an error, or `eqs` is given by name
+            eqs = given.pop("eqs")
+        else:
+            eqs, *values = arguments
+            given = dict(zip(names, values, strict=False)) | options
         need_equations(eqs)
         return made.of(given).analyse(eqs)
 
-    analyse.__name__ = analyse.__qualname__ = made.name
+    analyse.__name__ = analyse.__qualname__ = made.function or made.name
     analyse.__module__ = made.__module__
     analyse.__doc__ = made.documentation()
     analyse.__signature__ = signature  # type: ignore[attr-defined]

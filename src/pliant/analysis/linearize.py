@@ -19,7 +19,7 @@ from pliant.analysis.linear.small_motion import (
     with_contacts_from,
 )
 from pliant.analysis.numerics.configuration_group import ConfigurationGroup
-from pliant.analysis.numerics.state import assemble
+from pliant.analysis.numerics.state import assemble, driven_words
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.remark import remark
 from pliant.analysis.result import Along, AnalysisResult, Sheet
@@ -30,7 +30,7 @@ from pliant.analysis.shared_remarks import (
     moved_onto_constraints,
     unbalanced_pose,
 )
-from pliant.analysis.statics.equilibrium import about, driven_words
+from pliant.analysis.states import about
 from pliant.engine.binding import Binding
 from pliant.engine.contact_sums import carried_by_state, model_sums, sums_by_state
 from pliant.engine.contacts import contacts_at

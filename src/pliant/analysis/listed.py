@@ -10,9 +10,9 @@ from pliant.language.base import read_errors
 from pliant.language.faults import Fault, SpecError
 from pliant.language.source import Source
 from pliant.robot.analyses import ListedAnalysis
-from pliant.robot.building import UnreadableEntries
+from pliant.robot.building import check_meaning
 from pliant.robot.robot import RobotSpec
-from pliant.robot.semantic_checks import check_meaning
+from pliant.robot.semantic_checks import UnreadableEntries
 
 
 def analysis_of(listed: ListedAnalysis) -> Analysis:

@@ -28,7 +28,7 @@ from pliant.analysis.shared_remarks import (
     moved_onto_constraints,
     unbalanced_pose,
 )
-from pliant.analysis.statics.equilibrium import about
+from pliant.analysis.states import about
 from pliant.engine.equations import Equations
 from pliant.engine.state import State
 

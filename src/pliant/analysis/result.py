@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, get_a
 
 import numpy as np
 
+from pliant.analysis.numerics.contact_table import NAMES, THINGS, contact_variables, contacts_at_time
 from pliant.analysis.numerics.labelled_arrays import LabelledArrays, Variable, named_axes
 from pliant.analysis.numerics.netcdf_files import partial_path, save_dataset
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.numerics.versions import versions
 from pliant.analysis.remark import Remark, remarks_on
+from pliant.engine.contacts import Contacts
 from pliant.engine.equations import Equations
 from pliant.engine.state import State
 from pliant.language.arguments import ArgumentError, file_name
@@ -81,6 +83,27 @@ class Sheet:
         return made + ([f"{self.hidden} more {self.words} are not shown"] if self.hidden else [])
 
 
+def first_rows(count: int, most: int) -> tuple[int, ...] | None:
+    """`first` of a table of `count` rows whose short version has the first ones, unless it would omit only two."""
+    return None if count <= most + 2 else tuple(range(most))
+
+
+NUMBERS = 9
+"""Number of entries of a vector in a table."""
+ROUND_OFF = 1e-14
+"""Components of a vector below this fraction of the largest are shown as 0."""
+
+
+def number_text(value: Any) -> str:
+    """A number, or a list of numbers, for a table; components that are round-off of the others are 0, and long lists are cut."""
+    if np.ndim(value) == 0:
+        return f"{value:.9g}"
+    values = np.ravel(value)
+    size = np.abs(values)
+    shown = [f"{x:.9g}" for x in np.where(size > ROUND_OFF * size.max(initial=0.0), values, 0.0)]
+    return f"[{', '.join(shown[:NUMBERS])}{', ...' if len(shown) > NUMBERS else ''}]"
+
+
 @dataclass(frozen=True)
 class Lines:
     """A plot of variables of a result over another one, which the drawing layer draws.
@@ -112,7 +135,8 @@ class Poses:
     """Poses of the robot to play.
 
     q: one row per pose. times: at which they are played [s]. t: times at which inputs are evaluated [s]. words: shown in place of
-    the time; captions: the same, one for each pose. loops: whether it starts again at its end.
+    the time; captions: the same, one for each pose. loops: whether it starts again at its end. contacts: those of each pose; by
+    default those of its positions. varied: name and values of a parameter or input that differs from pose to pose.
     """
 
     name: str
@@ -122,9 +146,25 @@ class Poses:
     words: str = ""
     captions: tuple[str, ...] = ()
     loops: bool = False
+    contacts: tuple[Contacts | None, ...] = ()
+    varied: tuple[str, np.ndarray] | None = None
 
 
-Plot = str | Lines | Points
+@dataclass(frozen=True)
+class Picture:
+    """A picture of the robot in the `state` of a result. title: what it shows."""
+
+    title: str
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A plot of an output along its rod."""
+
+    output: str
+
+
+Plot = str | Lines | Points | Picture | Profile
 """A plot of a result: a function of `pliant.plot` by name, or a description."""
 
 
@@ -155,8 +195,16 @@ class AnalysisResult(ABC):
         """Its tables."""
         return ()
 
+    def figures(self) -> Sequence[Plot]:
+        """Its plots, where they depend on the robot."""
+        return type(self).plots
+
     def poses(self) -> Iterable[Poses]:
         """Poses of the robot to play."""
+        return ()
+
+    def derived(self) -> Iterable[tuple[str, Variable]]:
+        """Variables that are computed from the others, such as outputs of the robot; files have them, but they are not read."""
         return ()
 
     played: ClassVar[str] = ""
@@ -205,17 +253,15 @@ class AnalysisResult(ABC):
 
     def arrays(self) -> Iterator[tuple[str, tuple[tuple[str, ...], np.ndarray]]]:
         """Its numbers by name, with the names of their axes."""
-        for name, (axes, values, _) in self._arrays():
-            if (
-                isinstance(values, np.ndarray)
-                and values.dtype.kind in "fi"
-                and not name.startswith(tuple(_states(type(self))))
-            ):
+        for name, (axes, values, _) in self._numbers():
+            if isinstance(values, np.ndarray) and values.dtype.kind in "fi":
                 yield name, (axes, values.astype(float))
 
-    def _arrays(self) -> Iterator[tuple[str, Variable]]:
+    def _numbers(self) -> Iterator[tuple[str, Variable]]:
         for name, along in self.variables().items():
             value = getattr(self, name)
+            if name in _contacts(type(self)):
+                continue
             if isinstance(value, tuple) and (not value or isinstance(value[0], str)):
                 if not along.labels:
                     yield name, (along.axes, np.array(value, dtype=np.str_), along.attributes())
@@ -228,6 +274,12 @@ class AnalysisResult(ABC):
                 yield f"{name}_imaginary", (along.axes, values.imag, along.attributes())
             else:
                 yield name, (along.axes, values, along.attributes())
+        yield from self.derived()
+
+    def _arrays(self) -> Iterator[tuple[str, Variable]]:
+        yield from self._numbers()
+        for name in _contacts(type(self)):
+            yield from contact_variables(getattr(self, name), self.variables()[name].axes[0])[0].items()
         for name in _states(type(self)):
             state: State | None = getattr(self, name)
             if state is None:
@@ -242,9 +294,12 @@ class AnalysisResult(ABC):
         eqs = self.equations
         known = {
             "coordinate": eqs.coordinates, "rate": eqs.rates, "constraint": eqs.constraint_names, "input": eqs.inputs,
-            "frame": eqs.frame_names, "axis": tuple("xyz"), **own, **self.labels(),
+            "frame": eqs.frame_names, "axis": tuple("xyz"), "quaternion_part": tuple("wxyz"), **own, **self.labels(),
         }  # fmt: skip
-        return named_axes({axis: names for axis, names in known.items() if axis in used or axis in own})
+        made = named_axes({axis: names for axis, names in known.items() if axis in used or axis in own})
+        for name in _contacts(type(self)):
+            made |= contact_variables(getattr(self, name), "")[1]
+        return made
 
     def _attributes(self) -> dict[str, Any]:
         eqs = self.equations
@@ -261,10 +316,17 @@ class AnalysisResult(ABC):
             "message": self.message,
             "remarks": json.dumps(self.remarks),
             "parameters": json.dumps(eqs.parameters),
-            "inputs": json.dumps({k: x for k, x in eqs.given_inputs.items() if isinstance(x, int | float)}),
+            "inputs": json.dumps(self._held_inputs()),
             "own": json.dumps(own),
             "versions": json.dumps(versions()),
         }
+
+    def _held_inputs(self) -> dict[str, float]:
+        """The given inputs; those over time have their values at the time of the result's state."""
+        states = (getattr(self, name) for name in _states(type(self)))
+        t = next((state.t for state in states if state is not None), 0.0)
+        values = self.equations.input_values(t)
+        return {k: x if isinstance(x, int | float) else values[k] for k, x in self.equations.given_inputs.items()}
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write as netCDF (`.nc`), which `pliant.load_result` reads; the file is complete or not written."""
@@ -280,12 +342,19 @@ class AnalysisResult(ABC):
             partial_path(path).unlink(missing_ok=True)
         return target
 
+    def kept_in(self, path: str | os.PathLike[str]) -> Self:
+        """The same after it was saved by `keep`."""
+        self.keep(path)
+        return self
+
     @classmethod
     def read(cls, recorded: LabelledArrays, equations: Equations) -> Self:
         """The result of a file. equations: those of the file's model, with its parameters and inputs."""
         own: dict[str, Any] = json.loads(recorded.attributes["own"])
         for name, along in cls.variables().items():
-            if along.labels:
+            if name in _contacts(cls):
+                own[name] = contacts_at_time(recorded, own["time"])
+            elif along.labels:
                 own[name] = recorded.names(along.axes[0]) if along.axes[0] in recorded.labels else ()
             elif f"{name}_imaginary" in recorded.variables:
                 real, imaginary = recorded[f"{name}_real"], recorded[f"{name}_imaginary"]
@@ -301,14 +370,20 @@ class AnalysisResult(ABC):
         return made
 
     def as_json(self) -> dict[str, Any]:
-        """Its content as plain data: variables by name (complex numbers as pairs), labels of their axes, and remarks."""
+        """Its content as plain data: variables by name (complex numbers as pairs, values of coordinates and constraints by their
+        names), labels of their axes, and remarks."""
         made: dict[str, Any] = {"status": str(self.status), "message": self.message}
-        for name in self.variables():
+        named = {"coordinate": self.equations.coordinates, "constraint": self.equations.constraint_names}
+        for name, along in self.variables().items():
             value = getattr(self, name)
+            if name in _contacts(type(self)):
+                continue
             if np.iscomplexobj(value):
                 value = np.stack([np.real(value), np.imag(value)], axis=-1)
-            made[name] = value
+            axis = along.axes[0] if len(along.axes) == 1 else ""
+            made[name] = dict(zip(named[axis], value.tolist(), strict=True)) if axis in named else value
         known = {*self.labels(), *(along.axes[0] for along in self.variables().values() if along.labels)}
+        known |= {NAMES, THINGS, "axis", "quaternion_part"}
         labels = {f"{axis}s": self.recorded.names(axis) for axis in self.recorded.labels if axis not in known}
         own = {name: getattr(self, name) for name in _plain(type(self)) if name not in made}
         for name in _states(type(self)):
@@ -332,9 +407,9 @@ class AnalysisResult(ABC):
     def _repr_html_(self) -> str:
         return str(called("AnalysisResult.html", self))
 
-    def plot(self, **options: Any) -> Any:
-        """Draw the first of its plots; returns the axes."""
-        return called("AnalysisResult.plot", self, **options)
+    def plot(self, *arguments: Any, **options: Any) -> Any:
+        """Draw the first of its plots, with the arguments of its function in `pliant.plot`; returns the axes."""
+        return called("AnalysisResult.plot", self, *arguments, **options)
 
 
 @cache
@@ -358,6 +433,16 @@ def _states(cls: type) -> list[str]:
     return [name for name, hint in _annotations(cls).items() if hint is State or State in get_args(hint)]
 
 
+def _contacts(cls: type) -> list[str]:
+    return [name for name in cls.variables() if Contacts in _types(_annotations(cls)[name])]  # type: ignore[attr-defined]
+
+
+def _types(annotation: Any) -> set[Any]:
+    """The types in an annotation of a field: `int | None`, `Annotated[int | None, ...]`."""
+    kind = get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
+    return {kind, *get_args(kind)}
+
+
 def _plain(cls: type) -> list[str]:
     """Fields that hold a text or a number."""
     known = (str, float, int, bool)
@@ -370,7 +455,7 @@ def _plain(cls: type) -> list[str]:
 
 def _restored(values: np.ndarray, annotation: Any) -> Any:
     """The value of a field from its variable: texts as a tuple, Booleans with None for NaN."""
-    kinds = {get_args(annotation)[0], *get_args(get_args(annotation)[0])}
+    kinds = _types(annotation)
     if values.dtype.kind == "U":
         return tuple(map(str, values.tolist()))
     if values.ndim:

@@ -8,7 +8,7 @@ import numpy as np
 
 from pliant.analysis.linear.small_motion import BALANCED, at_rest, imbalance, largest_force
 from pliant.analysis.numerics.loop_closure import SILENT_BELOW
-from pliant.analysis.numerics.state import assemble
+from pliant.analysis.numerics.state import AssembledState, assemble
 from pliant.analysis.remark import remark
 from pliant.analysis.remarks.contact_remarks import linear_remarks
 from pliant.analysis.remarks.input_limits import beyond_limits
@@ -21,15 +21,25 @@ from pliant.engine.equations import Equations, with_remembered
 )
 def moved_onto_constraints(eqs: Equations, result: Any) -> str | None:
     """The given state did not satisfy the constraints and was moved onto them."""
-    given = result.given
-    made = assemble(eqs, eqs.binding, given.t, np.array(given.q), np.array(given.v), given.given)
-    return "; ".join(made.messages) or None
+    return "; ".join(made_from_given(eqs, result).messages) or None
+
+
+def made_from_given(eqs: Equations, result: Any) -> AssembledState:
+    """The state from which a result was computed, moved onto the constraints."""
+    given = result.given if result.given is not None else result.state
+    return assemble(eqs, eqs.binding, given.t, np.array(given.q), np.array(given.v), given.given)
 
 
 @remark("a tendon has friction that statics leaves open", "friction at rest may have any value below its limit")
 def friction_of_tendons_linearized(eqs: Equations, result: Any) -> str | None:
     """Friction of tendons acts on small motions as a viscous damper."""
     return "; ".join(friction_remarks(eqs.model, linear=True)) or None
+
+
+@remark("a tendon has friction that statics leaves open", "friction at rest may have any value below its limit")
+def friction_of_tendons_at_rest(eqs: Equations, result: Any) -> str | None:
+    """Friction of tendons is omitted where statics does not determine it."""
+    return "; ".join(friction_remarks(eqs.model)) or None
 
 
 @remark("an input is outside of its `min` and `max`", "the limits of the model")

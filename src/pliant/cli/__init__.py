@@ -44,9 +44,8 @@ from pliant.language.faults import SpecError
 ANALYSIS = "analysis"
 """Module with the commands of all analyses."""
 OWN = {
-    "equilibrium": ("analyses", "Find an equilibrium and its stability."),
     "simulate": ("analyses", "Simulate the motion, and save or print it."),
-    "path": ("path", "Follow equilibria while a parameter changes; locate buckling and snapping."),
+    "path": ("path", public_names.summary("path")),
 }
 """Commands of analyses that have a function of their own."""
 COMMANDS = {
@@ -59,6 +58,10 @@ COMMANDS = {
     "mesh": ("mesh", "Read a mesh file and summarize it: nodes, edges, size, merged nodes."),
     "equations": ("analyses", "Print the equations of motion: in full for small robots, by element for others."),
     **{name: OWN.get(name) or (ANALYSIS, public_names.summary(name)) for name in public_names.analyses()},
+    "hold": (
+        "holding",
+        "Find the equilibrium with given values of coordinates or positions, and the inputs that hold it.",
+    ),
     "run": ("analyses", "Run the analyses that the model lists, in order."),
     "sweep": (
         "sweep",

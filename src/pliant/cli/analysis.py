@@ -18,6 +18,7 @@ from pliant.cli.common import FAULT, CommandError, Inputs, Json, Model, ModelOpt
 from pliant.cli.model_argument import load_model, read_inputs
 from pliant.cli.options import in_si, with_options
 from pliant.cli.reporting import Report, check_report, save_report
+from pliant.engine.equations import Equations
 
 Out = Annotated[str | None, typer.Option("--out", help="File to write the results to: .nc (netCDF) or .json.")]
 
@@ -36,17 +37,25 @@ def command_of(name: str) -> Any:
         eqs = derive(load_model(model, choices))
         given = in_si(eqs, options) | {"inputs": answering(lambda: read_inputs(eqs, inputs)), "on_failure": "return"}
         found: AnalysisResult = answering(lambda: kind.of(given).analyse(eqs))
-        answer = {"model": model, **found.as_json()}
-        write_result(out, found, answer)
-        failed = save_report(report, eqs, [found])
-        if json:
-            print_json(answer)
-        else:
-            print_analysis(found, every="count" in options)
-        return FAULT if found.status == Status.FAILED else failed
+        return finish(model, eqs, found, out, report, json, every="count" in options)
 
     command.__name__, command.__doc__ = name, summary(kind)
     return command
+
+
+def finish(
+    model: str, eqs: Equations, found: AnalysisResult, out: str | None, report: str | None, json: bool, *,
+    every: bool = False,
+) -> int:  # fmt: skip
+    """Write and print a result; returns the exit code."""
+    answer = {"model": model, **found.as_json()}
+    write_result(out, found, answer)
+    failed = save_report(report, eqs, [found])
+    if json:
+        print_json(answer)
+    else:
+        print_analysis(found, every=every)
+    return FAULT if found.status == Status.FAILED else failed
 
 
 def summary(kind: type[Analysis]) -> str:
@@ -99,8 +108,8 @@ def print_sheet(sheet: Sheet) -> None:
     out, head, rows = console(), sheet.columns, sheet.rows
     table = Table(box=None, show_header=any(head))
     for title in head[:-1]:  # the last word of a title is on a second line, to leave room for the last column
-        table.add_column("\n".join(title.rsplit(" ", 1)), no_wrap=True)
-    table.add_column(head[-1], overflow="fold")
+        table.add_column(escape("\n".join(title.rsplit(" ", 1))), no_wrap=True)
+    table.add_column(escape(head[-1]), overflow="fold")
     widths = (max(len(word) for row in rows for word in (row[k], *head[k].split())) for k in range(len(head) - 1))
     room = out.width - 2 * len(head) - sum(widths) if rows else out.width
     for row in rows:

@@ -1,19 +1,66 @@
-"""Quantities that `pliant equilibrium --with` holds: coordinates, and components of positions of frames."""
+"""The command `hold`: the inputs that hold coordinates, or components of positions of frames, at rest."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Annotated, Any
 
 import numpy as np
+import typer
 
-from pliant.cli.common import CommandError
-from pliant.cli.model_argument import read_settings
-from pliant.cli.options import si_number
+from pliant.analysis.base import PoseGiven
+from pliant.analysis.derivation.derive import derive
+from pliant.cli.analysis import Out, check_out, finish
+from pliant.cli.command_output import answering
+from pliant.cli.common import CommandError, Inputs, Json, Model, ModelOptions
+from pliant.cli.model_argument import load_model, read_inputs, read_settings
+from pliant.cli.options import in_si, si_number, with_options
+from pliant.cli.reporting import Report, check_report
+from pliant.control.static_model import rest_with
 from pliant.control.task import Coordinates, FramePosition, Several, Task
 from pliant.engine.equations import Equations
+from pliant.engine.input_values import inputs_at_time
+from pliant.language.base import Part
 from pliant.language.message_text import suggestion
 from pliant.parts.output.motion import FrameOutput
+
+
+class HeldPose(Part):
+    """Options of the search."""
+
+    start: PoseGiven = "initial"
+    """Pose from which the search starts: `initial`, or coordinates by name."""
+
+
+@with_options(HeldPose)
+def hold(
+    model: Model,
+    options: dict[str, Any],
+    choices: ModelOptions,
+    held: Annotated[
+        list[str],
+        typer.Option("--with", metavar="NAME=VALUE", help='Coordinate or position to hold: "hinge=30 deg", tip.x=0.1.'),
+    ],
+    use: Annotated[
+        str | None, typer.Option("--use", help="Inputs that hold it, separated by commas; default: all but loads.")
+    ] = None,
+    inputs: Inputs = None,
+    out: Out = None,
+    report: Report = None,
+    json: Json = False,
+) -> int:
+    """Find the equilibrium with given values of coordinates or positions, and the inputs that hold it."""
+    check_out(out)
+    check_report(report)
+    eqs = derive(load_model(model, choices))
+    start = in_si(eqs, options)["start"]
+    task, value = read_held(eqs, held)
+    names = None if use is None else tuple(word.strip() for word in use.split(","))
+    given = answering(lambda: inputs_at_time(eqs, read_inputs(eqs, inputs), None, 0.0))
+    found = answering(lambda: rest_with(eqs, task, value, start=start, inputs=given, use=names))
+    return finish(model, eqs, found, out, report, json)
+
 
 EXAMPLE = '"hinge=30 deg" or tip.x=0.1'
 

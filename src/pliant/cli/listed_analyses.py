@@ -9,21 +9,10 @@ from typing import Any
 
 from pliant.analysis.listed import analysis_faults, analysis_of, listed_analyses
 from pliant.analysis.motion.plant import model_controllers
-from pliant.analysis.motion.simulate import simulate
-from pliant.analysis.numerics.result import Result, keep
-from pliant.analysis.statics.continuation import continuation
-from pliant.analysis.statics.equilibrium import equilibrium
+from pliant.analysis.motion.result import Result
+from pliant.analysis.simulate import simulate
 from pliant.cli.analysis import print_analysis
-from pliant.cli.command_output import (
-    equilibrium_json,
-    path_json,
-    print_equilibrium,
-    print_path,
-    print_result,
-    result_json,
-    say_saved,
-    say_warnings,
-)
+from pliant.cli.command_output import print_result, say_saved, say_warnings
 from pliant.cli.common import FAULT, CommandError, Interrupted, console, print_json, say
 from pliant.cli.progress import ProgressLine
 from pliant.cli.reporting import report_file, save_report
@@ -94,19 +83,7 @@ def _one(model: str, eqs: Equations, analysis: Any, file: Path | None, json: boo
     """Run an analysis: its status, its results as data for JSON, and its result object."""
     one = analysis_of(analysis).in_si(eqs)
     options = one.given()
-    if analysis.name == "equilibrium":
-        found = equilibrium(eqs, on_failure="return", **options)
-        if not json:
-            print_equilibrium(found)
-        return found.status, {"status": found.status, "message": found.message, **equilibrium_json(found)}, found
     target = None if file is None else str(file.with_suffix(".nc"))
-    if analysis.name == "path":
-        path = continuation(eqs, **options)
-        if target is not None:
-            keep(path, target)
-        if not json:
-            print_path(path)
-        return path.status, path_json(model, path), path
     if analysis.name != "simulate":
         result = one.model_copy(update={"on_failure": "return"}).analyse(eqs)
         if target is not None:
@@ -120,7 +97,7 @@ def _one(model: str, eqs: Equations, analysis: Any, file: Path | None, json: boo
     else:
         say_saved(result, target)
     # the complete motion is in the file; the JSON object contains its ends
-    return result.status, result_json(model, eqs, result, ends_only=True), result
+    return result.status, {"model": model, **result.as_json(ends_only=True)}, result
 
 
 def simulated(eqs: Equations, options: dict[str, Any], out: str | None) -> tuple[Result, tuple[str, ...]]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pliant.analysis.derivation.derive import derive
+from pliant.analysis.motion.result import Result
 from pliant.cli.command_output import answering
 from pliant.cli.common import CommandError, ModelOptions
 from pliant.engine.core import check_names
-from pliant.engine.equations import say_once
+from pliant.engine.equations import Equations, say_once
 from pliant.engine.input_values import expanded_inputs, inputs_at_time, inputs_over_time, names_in
 from pliant.engine.model.recorded_inputs import recorded_inputs
 from pliant.io.results import load_result
@@ -22,12 +23,8 @@ from pliant.language.recording import read_recording
 from pliant.language.source import SET_FILE
 from pliant.language.table_files import READERS, WORKBOOKS
 from pliant.robot.reader import load, load_text
+from pliant.robot.robot import RobotSpec
 from pliant.robot.rod_switch import with_rod_model
-
-if TYPE_CHECKING:
-    from pliant.analysis.numerics.result import Result
-    from pliant.engine.equations import Equations
-    from pliant.robot.robot import RobotSpec
 
 RESULT_ENDING = ".nc"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
@@ -26,11 +26,9 @@ from pliant.cli.json_schema import json_schema
 from pliant.cli.model_argument import load_model, read_settings
 from pliant.robot import reader
 from pliant.robot.reader import bundled_robots
+from pliant.robot.robot import RobotSpec
 from pliant.show.sketch import draw_meshes, mesh_rows, save
 from pliant.show.tables import overview, print_tables
-
-if TYPE_CHECKING:
-    from pliant.robot.robot import RobotSpec
 
 
 def check(model: Model, set: Set = None, variant: Variant = None, folder: Folder = None, json: Json = False) -> int:

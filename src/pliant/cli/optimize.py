@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from pliant.analysis.derivation.derive import derive
-from pliant.analysis.motion.simulate import simulate
+from pliant.analysis.equilibrium import equilibrium
 from pliant.analysis.numerics.status import Status
-from pliant.analysis.statics.equilibrium import equilibrium
+from pliant.analysis.simulate import simulate
 from pliant.cli.command_output import answering, check_json_file, write_json
 from pliant.cli.common import CommandError, Inputs, Json, Model, ModelOptions, console, print_json
 from pliant.cli.model_argument import load_model, with_inputs

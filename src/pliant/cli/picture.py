@@ -8,9 +8,9 @@ import numpy as np
 import typer
 
 from pliant.analysis.base import StateGiven
+from pliant.analysis.equilibrium import equilibrium
 from pliant.analysis.numerics.state import EQUILIBRIUM, INITIAL, assemble, given_state
 from pliant.analysis.numerics.status import Status
-from pliant.analysis.statics.equilibrium import equilibrium
 from pliant.cli.command_output import answering, drawing
 from pliant.cli.common import (
     CommandError,

@@ -5,17 +5,15 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
 from pliant.analysis.numerics.netcdf_files import partial_path
 from pliant.analysis.numerics.status import Status
 from pliant.cli.common import FAULT, CommandError, say
+from pliant.engine.equations import Equations
 from pliant.language.provided import called
-
-if TYPE_CHECKING:
-    from pliant.engine.equations import Equations
 
 Report: TypeAlias = Annotated[str | None, typer.Option("--report", metavar="FILE", help="Report to write (.html).")]
 

@@ -13,9 +13,9 @@ from pydantic import ValidationError
 
 from pliant.analysis.base import analysis as analysis_class
 from pliant.analysis.derivation.derive import derive
-from pliant.analysis.motion.simulate import simulate
+from pliant.analysis.equilibrium import equilibrium
 from pliant.analysis.numerics.result import INTERRUPTED
-from pliant.analysis.statics.equilibrium import equilibrium
+from pliant.analysis.simulate import simulate
 from pliant.cli.command_output import answering, check_picture, drawing
 from pliant.cli.common import (
     NO_VALUE,
@@ -72,7 +72,7 @@ def sweep(
     ] = None,
     until: Annotated[float | None, typer.Option("--until", help="End of simulations [s]; default 1.")] = None,
     option: Annotated[
-        list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help="Another option of the analysis: save_every=0.1.")
+        list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help="Another option of the analysis: rtol=1e-5.")
     ] = None,
     keep: Annotated[
         str | None, typer.Option("--keep", metavar="NAMES", help="Variables to save; default: all, of motions q,v,outputs.")
@@ -210,7 +210,7 @@ def _options(analysis: str, until: float | None, given: Sequence[str] | None) ->
     for setting in given or ():
         name, equals, value = setting.partition("=")
         if not equals or not name.strip() or not value.strip():
-            raise CommandError(f"cannot read --option {setting!r}", "write --option save_every=0.1")
+            raise CommandError(f"cannot read --option {setting!r}", "write --option rtol=1e-5")
         try:
             found[name.strip()] = plain_json.loads(value)
         except ValueError:

@@ -9,10 +9,10 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from pliant.analysis.equilibrium import Equilibrium, equilibrium
 from pliant.analysis.linearize import StateSpace, linearize
 from pliant.analysis.motion.plant import Plant
 from pliant.analysis.motion.sampled_control import Controller
-from pliant.analysis.statics.equilibrium import Equilibrium, equilibrium
 from pliant.control.closed_loop import closed_loop
 from pliant.control.constraint import ConstraintControl
 from pliant.control.contact_task import ContactForce, PlanePosition

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from pliant.analysis.equilibrium import equilibrium
 from pliant.analysis.integrators import Method, make_run
 from pliant.analysis.linearize import StateSpace, linearize
 from pliant.analysis.motion.events import Now
 from pliant.analysis.motion.method_choice import choose_method
-from pliant.analysis.motion.simulate import simulate
-from pliant.analysis.statics.equilibrium import equilibrium
+from pliant.analysis.simulate import simulate
 from pliant.control.discrete import held
 from pliant.control.limits import named
 from pliant.control.lqr import Weights, weight_matrix

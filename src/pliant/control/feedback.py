@@ -24,9 +24,9 @@ from pliant.control.sample_derivatives import (
     new_gains,
     undo_least_squares,
 )
-from pliant.engine.equations import Equations, Values, with_independent_rows
+from pliant.engine.equations import Equations, Values, need_equations, with_independent_rows
 from pliant.engine.outputs import evaluate_outputs
-from pliant.language.arguments import ArgumentError, flag, mapping, need_equations, of_type, vector
+from pliant.language.arguments import ArgumentError, flag, mapping, of_type, vector
 
 NOTHING = 1e-12
 """Changes of inputs below this are round-off [SI units]."""

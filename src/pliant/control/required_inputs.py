@@ -13,9 +13,9 @@ from pliant.analysis.numerics.blas_threads import on_one_blas_thread
 from pliant.analysis.numerics.independent_coordinates import null_space
 from pliant.control.limits import LIMITS_HINT, Allocation, Limits, closest_inputs, declared_limits
 from pliant.engine.core import check_names
-from pliant.engine.equations import Equations, Values
+from pliant.engine.equations import Equations, Values, need_equations
 from pliant.engine.state import read_state
-from pliant.language.arguments import ArgumentError, array, mapping, name_tuple, need_equations, number, of_type, vector
+from pliant.language.arguments import ArgumentError, array, mapping, name_tuple, number, of_type, vector
 
 
 @dataclass(frozen=True)

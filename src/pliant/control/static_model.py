@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from pliant.analysis.equilibrium import Equilibrium, equilibrium
 from pliant.analysis.numerics.blas_threads import on_one_blas_thread
 from pliant.analysis.numerics.saddle import saddle_matrix
 from pliant.analysis.numerics.state import Start, assemble, given_state
-from pliant.analysis.numerics.status import Status
-from pliant.analysis.statics.equilibrium import Equilibrium, equilibrium
 from pliant.analysis.statics.stability import judge
 from pliant.control.limits import Limits, OutOfReach, Shortfalls, actuator_limits, check_holding, closest_inputs
 from pliant.control.required_inputs import required_inputs
@@ -373,7 +372,7 @@ def rest_with(
     stable, lowest = (None, None) if judged is None else (judged.stable, judged.lowest)
     kind = {True: "stable", False: "unstable", None: "of unknown stability"}[stable]
     return Equilibrium(
-        Status.CONVERGED, f"equilibrium found with its inputs; without control it is {kind}", model.q,
-        model.multipliers, float(np.max(np.abs(at.residual), initial=0.0)), stable, lowest, 0, here,
+        model.q, model.multipliers, float(np.max(np.abs(at.residual), initial=0.0)), stable, lowest, here,
         contacts=contacts_at_rest(here.binding, 0.0, model.q),
+        message=f"equilibrium found with its inputs; without control it is {kind}",
     )  # fmt: skip

@@ -11,8 +11,8 @@ import numpy as np
 import scipy
 
 from pliant.engine.core import UnknownName, check_names
-from pliant.engine.equations import Equations, Values
-from pliant.language.arguments import ArgumentError, need_equations
+from pliant.engine.equations import Equations, Values, need_equations
+from pliant.language.arguments import ArgumentError
 from pliant.language.message_text import describe
 
 

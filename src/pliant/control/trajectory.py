@@ -17,24 +17,13 @@ import scipy
 from pliant.analysis.numerics.blas_threads import on_one_blas_thread
 from pliant.analysis.numerics.state import Start
 from pliant.analysis.numerics.status import Status
-from pliant.analysis.statics.equilibrium import state_at
+from pliant.analysis.states import state_at
 from pliant.control.limits import Limits, actuator_limits
 from pliant.control.orientation_task import FrameDirection, FrameOrientation, rotation_matrix
 from pliant.engine.core import check_names
-from pliant.engine.equations import Equations, Values
+from pliant.engine.equations import Equations, Values, need_equations
 from pliant.engine.state import State
-from pliant.language.arguments import (
-    flag,
-    listed,
-    mapping,
-    name_tuple,
-    need_equations,
-    number,
-    of_type,
-    pair,
-    vector,
-    whole,
-)
+from pliant.language.arguments import flag, listed, mapping, name_tuple, number, of_type, pair, vector, whole
 
 
 @dataclass(frozen=True)

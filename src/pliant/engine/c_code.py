@@ -199,12 +199,12 @@ class _Writer:
         if node in self._is_written:
             return []
         pair = self._sines[angle]
-        number, prefix = self.kind.number, self.kind.own
+        number = self.kind.number
         if len(pair) < 2 or not self.here.issuperset(pair.values()):
             return [f"const {number} x{node} = {self.kind.function(_CALLED[op])}({self._whole(angle)});"]
         self._is_written.update(pair.values())
         sine, cosine = pair[ca.OP_SIN], pair[ca.OP_COS]
-        return [f"{number} x{sine}, x{cosine};", f"{prefix}sincos({self._whole(angle)}, &x{sine}, &x{cosine});"]
+        return [f"{number} x{sine}, x{cosine};", f"{self.kind.own}sincos({self._whole(angle)}, &x{sine}, &x{cosine});"]
 
     def _expression(self, op: int, args: tuple[int, ...]) -> str:
         if op in _BINARY:
@@ -317,12 +317,10 @@ def kernel_code(function: ca.Function, kind: Numbers = SCALAR, *, before: str = 
 
 @dataclass(frozen=True)
 class CFunction:
-    """C text of a function, its declaration, and the number of values passed between its parts."""
+    """C text of a function, and its number of operations."""
 
     text: str
-    head: str
     operations: int
-    handed_on: int
 
 
 def straight_line(function: ca.Function, name: str, arguments: Sequence[str], results: Sequence[str]) -> CFunction:
@@ -338,7 +336,7 @@ def straight_line(function: ca.Function, name: str, arguments: Sequence[str], re
     head = _head(name, arguments, results)
     if len(parts) == 1:
         text = f"{head} {{\n{_lines(writer.part(parts[0], {}))}{_lines(writer.leaves())}}}\n"
-        return CFunction(text, head, len(wanted), 0)
+        return CFunction(text, len(wanted))
     slots, count = _slots(graph, parts)
     kind = "PART" if len(wanted) < LONG else "FN"
     texts, calls = [], ""
@@ -347,7 +345,7 @@ def straight_line(function: ca.Function, name: str, arguments: Sequence[str], re
         texts.append(f"{own} {{\n{_lines(writer.part(part, slots))}}}\n")
         calls += f"  {name}_{k}({', '.join([*arguments, 'w', *results])});\n"
     texts.append(f"{head} {{\n  R w[{count}];\n{calls}{_lines(writer.leaves())}}}\n")
-    return CFunction("\n".join(texts), head, len(wanted), count)
+    return CFunction("\n".join(texts), len(wanted))
 
 
 def _head(name: str, arguments: Sequence[str], results: Sequence[str], kind: str = "FN") -> str:

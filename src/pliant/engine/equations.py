@@ -697,3 +697,9 @@ def say_once(message: str) -> None:
     if message not in _said:
         _said.add(message)
         warnings.warn(message, stacklevel=3)
+
+
+def need_equations(value: Any) -> None:
+    """Reject robots whose equations have not been derived, such as the name of a model."""
+    if not isinstance(value, Equations):
+        raise ArgumentError(f"an analysis needs equations, not {describe(value)}", "write pliant.derive(robot) first")

@@ -10,7 +10,7 @@ import numpy as np
 from pliant.analysis.integrators import Method
 from pliant.analysis.numerics.state import AssembledState, Start
 from pliant.engine.core import check_names
-from pliant.engine.equations import Equations
+from pliant.engine.equations import Equations, need_equations
 from pliant.engine.model.limits import refused_cases
 from pliant.engine.outputs import output_names
 from pliant.fleet.cpu import Cpu
@@ -23,7 +23,7 @@ from pliant.fleet.program import TooLong, why_no_straight_line
 from pliant.fleet.robot import commanded_inputs, refuse
 from pliant.fleet.runtime_engine import RuntimeEngine
 from pliant.fleet.straight_line_engine import StraightLineEngine
-from pliant.language.arguments import ArgumentError, choice, is_number, mapping, name_tuple, need_equations, real, whole
+from pliant.language.arguments import ArgumentError, choice, is_number, mapping, name_tuple, real, whole
 
 
 class FramePoses(NamedTuple):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pliant.analysis.numerics.state import INITIAL, AssembledState, assemble
-from pliant.analysis.statics.equilibrium import state_at
+from pliant.analysis.states import state_at
 from pliant.engine.equations import Equations
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from pliant.analysis.integrators import Method
 from pliant.engine.c_code import CFunction, straight_line
@@ -13,10 +14,18 @@ from pliant.fleet.robot import Robot
 from pliant.fleet.source import Program
 from pliant.language.arguments import ArgumentError
 
-MOST_OPERATIONS = 120_000
-"""Number of operations of a function above which a compiler takes minutes."""
-MOST_NODES, MOST_RATES = 80, 50
-"""Numbers of frames and rates above which straight-line code is too long."""
+
+@dataclass(frozen=True)
+class Most:
+    """Sizes of robots above which straight-line code is too long."""
+
+    operations: int = 120_000
+    """Of one function: compilers take minutes for more."""
+    frames: int = 80
+    rates: int = 50
+
+
+MOST = Most()
 
 
 class TooLong(ArgumentError):
@@ -32,7 +41,7 @@ def why_no_straight_line(eqs: Equations, method: Method) -> str:
         return "this robot has contacts"
     if any(kind == SERIES for kind in eqs.binding.input_kind):
         return "an input of this robot follows a recording"
-    for what, size, most in (("frames", len(system.nodes), MOST_NODES), ("rates", system.v_size, MOST_RATES)):
+    for what, size, most in (("frames", len(system.nodes), MOST.frames), ("rates", system.v_size, MOST.rates)):
         if size > most:
             return f"this robot has {size} {what}, and straight-line code supports at most {most}"
     return ""
@@ -72,10 +81,10 @@ def _program(robot: Robot, parts: Sequence[Part], macros: Mapping[str, str]) -> 
 
 def _refuse_long(each: Part) -> None:
     count = each.function.n_instructions()
-    if count > MOST_OPERATIONS:
+    if count > MOST.operations:
         what = (
             "the derivatives that an implicit step needs" if each.name != "robot_forward" else "the equations of motion"
         )
         raise TooLong(
-            f"{what} of this robot have {count} operations in straight-line code, more than {MOST_OPERATIONS}"
+            f"{what} of this robot have {count} operations in straight-line code, more than {MOST.operations}"
         )

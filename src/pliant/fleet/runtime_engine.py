@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pliant.analysis.integrators import Method, make_run
-from pliant.analysis.motion.stop_times import NONE, stop_times
+from pliant.analysis.motion.step_times import NONE, stop_times
 from pliant.engine.binding import Binding
 from pliant.engine.equations import Equations
 from pliant.engine.layout import RuntimeStatus

@@ -13,14 +13,15 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from pliant.analysis.motion.simulate import acting_controllers, simulate
-from pliant.analysis.numerics.result import Result
-from pliant.analysis.statics.equilibrium import Equilibrium, equilibrium
+from pliant.analysis.equilibrium import Equilibrium, equilibrium
+from pliant.analysis.motion.result import Result
+from pliant.analysis.motion.run import acting_controllers
+from pliant.analysis.simulate import Simulate, simulate
 from pliant.control.limits import named
 from pliant.control.pid import PidControl
 from pliant.control.sample_derivatives import SmoothController
 from pliant.engine.core import check_names
-from pliant.engine.equations import Equations
+from pliant.engine.equations import Equations, need_equations
 from pliant.engine.model.inputs import HELD
 from pliant.engine.outputs import output_function, output_names
 from pliant.engine.state import rate_name
@@ -34,7 +35,7 @@ from pliant.gradient.parameter_derivatives import (
     refuse_moving_switches,
     refuse_others,
 )
-from pliant.language.arguments import ArgumentError, choice, mapping, name_tuple, need_equations
+from pliant.language.arguments import ArgumentError, choice, mapping, name_tuple
 from pliant.language.message_text import describe, suggestion
 from pliant.language.time_series import TERMS, interpolated
 
@@ -71,7 +72,7 @@ def differentiable(
     if analysis == "simulate":
         if "until" not in options:
             raise ArgumentError("a simulation needs an end time", "write until=2.0")
-        if options.get("save_every") is not None or options.get("save_between"):
+        if not (Simulate.saves_by_default(options) or Simulate.of(options).saving.exact):
             raise ArgumentError("derivatives are available for outputs at `save_at` only, where steps end")
         options.setdefault("save_at", [options["until"]])
         if options["save_at"] is None:

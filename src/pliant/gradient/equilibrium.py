@@ -9,8 +9,9 @@ from typing import Any, NoReturn
 import numpy as np
 import scipy
 
-from pliant.analysis.statics.factorization import NEUTRAL
-from pliant.analysis.statics.stability import DENSE_UP_TO, stiffness_scaling
+from pliant.analysis.statics.factorization import TOLERANCES
+from pliant.analysis.statics.stability import TOLERANCES as STABILITY
+from pliant.analysis.statics.stability import stiffness_scaling
 from pliant.engine.binding import Binding
 from pliant.engine.differences import difference
 from pliant.engine.equations import Equations
@@ -46,13 +47,15 @@ class EquilibriumAdjoint:
         except RuntimeError:  # SuperLU: exactly singular
             self._refuse_neutral(matrix)
         # pivots of a pose without stiffness along a combination of coordinates are a thousand times round-off and more
-        if _least_singular_value(factors.solve, matrix.shape[0]) <= NEUTRAL * scipy.sparse.linalg.norm(matrix, np.inf):
+        if _least_singular_value(factors.solve, matrix.shape[0]) <= TOLERANCES.neutral * scipy.sparse.linalg.norm(
+            matrix, np.inf
+        ):
             self._refuse_neutral(matrix)
         return factors
 
     def _refuse_neutral(self, matrix: Any) -> NoReturn:
         where = ""
-        if matrix.shape[0] <= DENSE_UP_TO:
+        if matrix.shape[0] <= STABILITY.dense_up_to:
             along = np.abs(np.linalg.svd(matrix.toarray())[2][-1][: len(self.rates)])
             where = f" along '{self.rates[int(np.argmax(along))]}'"
         raise ArgumentError(

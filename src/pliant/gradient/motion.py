@@ -17,13 +17,13 @@ import numpy as np
 
 from pliant.analysis.motion.current_state import Now
 from pliant.analysis.motion.job import Job
-from pliant.analysis.motion.simulate import read_request, run_request
+from pliant.analysis.motion.result import Result
 from pliant.analysis.numerics.blas_threads import on_one_blas_thread
 from pliant.analysis.numerics.configuration_group import ConfigurationGroup
-from pliant.analysis.numerics.result import Result
 from pliant.analysis.numerics.state import EQUILIBRIUM, assemble
 from pliant.analysis.numerics.status import unless_failed
-from pliant.analysis.statics.equilibrium import state_at
+from pliant.analysis.simulate import Simulate
+from pliant.analysis.states import state_at
 from pliant.control.limits import named
 from pliant.control.sample_derivatives import Sample, SmoothController, is_smooth
 from pliant.engine.binding import Binding
@@ -131,12 +131,10 @@ class RecordedMotion:
             run.take_steps(begins, job.end)
             job.in_given_steps = True
 
-        start, inputs, parameters = (options.pop(name, None) for name in ("start", "inputs", "parameters"))
-        options |= {"controllers": rebuild(parameters or {}), "method": self._job.method}
-        request = read_request(
-            until, **{name: x for name, x in options.items() if name not in ("step", "rtol", "atol")}
-        )
-        run = unless_failed(run_request(request, self.eqs, start, inputs, parameters, prepare=prepare), "raise")
+        acting = rebuild(options.get("parameters") or {})
+        given = {name: x for name, x in options.items() if name not in ("step", "rtol", "atol")}
+        again = Simulate.of({**given, "until": until, "controllers": acting, "method": self._job.method})
+        run = unless_failed(again.in_si(self.eqs).motion(self.eqs, prepare), "raise")
         if len(kept[-1].acted) != len(self._job.acted):
             raise ArgumentError(
                 f"events occur {len(self._job.acted)} times at these values and {len(kept[-1].acted)} times nearby: the "
@@ -235,12 +233,11 @@ def recorded_motion(
         run.record(MEGABYTES)
         kept.append((job, run))
 
-    options = dict(options)
-    start, inputs, parameters = (options.pop(name, None) for name in ("start", "inputs", "parameters"))
     order = count()
-    acting = [RecordedController(x, order) for x in rebuild(parameters or {})]
-    request = read_request(until, **{**options, "controllers": acting})
-    run = unless_failed(run_request(request, eqs, start, inputs, parameters, prepare=prepare), "raise")
+    acting = [RecordedController(x, order) for x in rebuild(options.get("parameters") or {})]
+    asked = Simulate.of({**options, "until": until, "controllers": acting})
+    run = unless_failed(asked.in_si(eqs).motion(eqs, prepare), "raise")
+    start = options.get("start")
     job, loop = kept[-1]
     if run.status == "stopped":
         raise ArgumentError(

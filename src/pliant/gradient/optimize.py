@@ -13,23 +13,13 @@ import casadi as ca
 import numpy as np
 import scipy
 
-from pliant.analysis.motion.simulate import simulate
+from pliant.analysis.equilibrium import equilibrium
 from pliant.analysis.numerics.status import AnalysisFailed, Status
-from pliant.analysis.statics.equilibrium import equilibrium
-from pliant.engine.equations import Equations
+from pliant.analysis.simulate import simulate
+from pliant.engine.equations import Equations, need_equations
 from pliant.engine.outputs import output_function, output_names
 from pliant.gradient.differentiable import Analysis, Differentiable, differentiable
-from pliant.language.arguments import (
-    ArgumentError,
-    choice,
-    function,
-    is_number,
-    mapping,
-    name_tuple,
-    need_equations,
-    number,
-    whole,
-)
+from pliant.language.arguments import ArgumentError, choice, function, is_number, mapping, name_tuple, number, whole
 from pliant.language.evaluate import evaluate
 from pliant.language.faults import ExpressionError
 from pliant.language.message_text import describe, suggestion

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from pliant.analysis.derivation.derive import derive
+from pliant.analysis.equilibrium import equilibrium
 from pliant.analysis.integrators import Method, Rosenbrock
-from pliant.analysis.motion.simulate import simulate
 from pliant.analysis.numerics.blas_threads import on_one_blas_thread
 from pliant.analysis.numerics.status import Status
-from pliant.analysis.statics.equilibrium import equilibrium
+from pliant.analysis.simulate import simulate
 from pliant.engine.equations import Equations, InputValues
 from pliant.engine.input_values import inputs_over_time
 from pliant.engine.outputs import output_units
@@ -30,11 +30,12 @@ from pliant.identify.recording import (
     time_slack,
     undriven,
 )
-from pliant.language.arguments import ArgumentError, mapping, name_tuple, need_spec, numbers, pair, positive
+from pliant.language.arguments import ArgumentError, mapping, name_tuple, numbers, pair, positive
 from pliant.language.faults import SpecError
 from pliant.language.names import canonical
 from pliant.language.provided import called, with_remarks
 from pliant.language.recording import Recording
+from pliant.robot.fields import need_spec
 from pliant.robot.robot import RobotSpec
 from pliant.robot.rod_switch import parse_rod_model, rods_named, with_rod_model
 

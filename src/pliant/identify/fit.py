@@ -16,24 +16,14 @@ from pliant.analysis.integrators import Method, Rosenbrock
 from pliant.analysis.numerics.blas_threads import on_one_blas_thread
 from pliant.analysis.numerics.status import Status
 from pliant.engine.core import check_names
-from pliant.engine.equations import Equations
+from pliant.engine.equations import Equations, need_equations
 from pliant.engine.model.recorded_inputs import driving_columns
 from pliant.engine.outputs import output_units
 from pliant.identify.cross_validation import HeldOut, Profile, cross_validate, profile
 from pliant.identify.measurement import Measurement, prediction_of, samples_of
 from pliant.identify.recording import check_recording, compared_columns, missing_rows, thousandths, undriven
 from pliant.identify.search import Search, Solution, Target, Unknowns, least_squares_step, mean_distances
-from pliant.language.arguments import (
-    ArgumentError,
-    function,
-    listed,
-    mapping,
-    name_tuple,
-    need_equations,
-    numbers,
-    pair,
-    positive,
-)
+from pliant.language.arguments import ArgumentError, function, listed, mapping, name_tuple, numbers, pair, positive
 from pliant.language.faults import ExpressionError, SpecError
 from pliant.language.message_text import describe, unit_text
 from pliant.language.provided import called, with_remarks

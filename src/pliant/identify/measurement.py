@@ -17,14 +17,14 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from pliant.analysis.equilibrium import Equilibrium, equilibrium
 from pliant.analysis.integrators import Method
 from pliant.analysis.motion.job import Job
-from pliant.analysis.motion.simulate import read_request, run_request, simulate
+from pliant.analysis.motion.result import Result
 from pliant.analysis.numerics.blas_threads import on_one_blas_thread
 from pliant.analysis.numerics.configuration_group import ConfigurationGroup
-from pliant.analysis.numerics.result import Result
 from pliant.analysis.numerics.state import EQUILIBRIUM
-from pliant.analysis.statics.equilibrium import Equilibrium, equilibrium
+from pliant.analysis.simulate import Simulate, simulate
 from pliant.engine.core import check_names
 from pliant.engine.differences import difference
 from pliant.engine.equations import Equations, Values
@@ -86,8 +86,8 @@ def output_sensitivity(
         run.follow(parameter_changes(eqs, names, job.begin, job.end), *tangent.start(job.begin, np.array(run.q)))
         kept.append(run)
 
-    request = read_request(t[1], begin=t[0], method=method, save_at=times, save_between=True)
-    result = run_request(request, eqs, prepare=prepare)
+    asked = Simulate(until=t[1], begin=t[0], method=method, save_at=np.asarray(times), save_between=True)
+    result = asked.motion(eqs, prepare)
     values = _side_by_side(result, outputs)
     if result.status != "completed":
         return OutputSensitivity(result, values, np.full((*values.shape, len(names)), np.nan))

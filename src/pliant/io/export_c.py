@@ -20,7 +20,7 @@ from pliant._version import __version__
 from pliant.analysis.integrators import METHODS
 from pliant.analysis.numerics.loop_closure import LoopClosure
 from pliant.analysis.numerics.state import INITIAL, assemble
-from pliant.analysis.statics.equilibrium import state_at
+from pliant.analysis.states import state_at
 from pliant.engine.binding import ALL_LAWS, NO_MEMORY
 from pliant.engine.c_code import HEADER, LANES, SCALAR_FUNCTIONS, kernel_code, literal
 from pliant.engine.compiling import runtime_files

@@ -14,7 +14,6 @@ from pliant.analysis.numerics.labelled_arrays import Variable
 from pliant.analysis.numerics.result import ADDED, ENERGIES, FRAME_PARTS, Timing
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.result import FORMAT as ANALYSIS_FORMAT
-from pliant.analysis.statics.path import KINDS
 from pliant.engine.contacts import ENTRIES
 from pliant.robot.analyses import analysis_names
 
@@ -113,13 +112,6 @@ def _check_motion(variables: Found, labels: Found) -> None:
         raise LayoutError("its times are not in increasing order")
 
 
-def _check_path(variables: Found, labels: Found) -> None:
-    _check_places(_values(variables, "kind"), len(KINDS), "kind")
-    _check_places(_values(variables, "critical_point"), len(_values(variables, "value")), "critical_point")
-    if len(_values(variables, "critical_direction")) and not len(_values(labels, "rate")):
-        raise LayoutError("'critical_direction' has no entries")
-
-
 # -- attributes -------------------------------------------------------------------------------------------------------------
 
 
@@ -151,13 +143,14 @@ COMMON: dict[str, Callable[[Any], bool]] = {
     "status": lambda value: value in list(Status),
     "message": _is_text,
     "warnings": TEXTS,
+    "remarks": TEXTS,
     "timing": _is_timing,
     "inputs": NUMBERS,
     "coordinate_units": TEXTS,
     "parameters": NUMBERS,
     "versions": _json(dict, str),
 }
-NEEDED = ("model_text", "status", "message", "warnings", "timing")
+NEEDED = ("model_text", "status", "message", "timing")
 
 # -- types of files ---------------------------------------------------------------------------------------------------------
 
@@ -181,34 +174,9 @@ MOTION = Layout(
     },
     optional={ADDED: ("time",), **_contacts("time")},
     texts=("coordinate", "rate", "frame", "constraint", "input", "axis", "quaternion_part", NAMES, THINGS),
-    attributes={**COMMON, "method": _is_text, "input_units": TEXTS},
+    attributes={**COMMON, "method": _is_text, "input_units": TEXTS, "events": _json(dict, list)},
     needed=(*NEEDED, "method"),
     more=_check_motion,
-)
-PATH = Layout(
-    along="point",
-    variables={
-        **dict.fromkeys(("value", "residual", "potential", "tangent_value"), ("point",)),
-        **dict.fromkeys(("unstable", "stable", "kind", "branch"), ("point",)),
-        "q": ("point", "coordinate"),
-        "multiplier": ("point", "constraint"),
-        "tangent_q": ("point", "rate"),
-        "tangent_multiplier": ("point", "constraint"),
-        "frame_position": ("point", "frame", "axis"),
-        "frame_quaternion": ("point", "frame", "quaternion_part"),
-        "critical_direction": ("critical", "rate"),
-        "critical_point": ("critical",),
-    },
-    optional=_contacts("point"),
-    texts=("coordinate", "rate", "frame", "constraint", "axis", "quaternion_part", NAMES, THINGS),
-    attributes={
-        **COMMON,
-        "parameter": _is_text,
-        "parameter_unit": _is_text,
-        "time": lambda value: isinstance(value, int | float),
-    },
-    needed=(*NEEDED, "parameter", "parameter_unit", "coordinate_units", "time"),
-    more=_check_path,
 )
 
 
@@ -251,8 +219,6 @@ ANALYSIS = AnalysisLayout(
     more=lambda variables, labels: None,
 )
 
-LAYOUTS = {
-    f"pliant-{kind}-{version}": layout for kind, layout in (("result", MOTION), ("path", PATH)) for version in (1, 2)
-}
+LAYOUTS = {f"pliant-result-{version}": MOTION for version in (1, 2)}
 LAYOUTS[ANALYSIS_FORMAT] = ANALYSIS
 """By the attribute `format`: layout 2 has the content of layout 1, and a checksum."""

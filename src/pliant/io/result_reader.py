@@ -87,13 +87,12 @@ def _read(source: Path, kinds: Sequence[str], *, checked: bool) -> LabelledArray
 
 def _layout(found: Any, kinds: Sequence[str], *, checked: bool) -> Layout:
     """The layout stated in a file."""
-    readers = {"result": "a simulated motion: read it with load_result", "path": "a path: read it with load_path"}
-    readers["analysis"] = "the result of an analysis: read it with load_result"
+    readers = {"result": "a simulated motion", "analysis": "the result of an analysis"}
     stated, _, version = str(found).removeprefix("pliant-").rpartition("-")
     if not str(found).startswith("pliant-") or stated not in readers:
         raise LayoutError("it is a netCDF file, but not a result of this program")
     if stated not in kinds:
-        raise LayoutError(f"it is {readers[stated]}")
+        raise LayoutError(f"it is {readers[stated]}: read it with load_result")
     if found not in LAYOUTS:
         raise LayoutError(f"it was written by a later version of pliant, in the layout '{found}'")
     if (int(version) > 1) != checked:

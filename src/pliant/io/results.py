@@ -9,16 +9,16 @@ from typing import Any, TypeVar
 
 from pliant.analysis.base import analysis
 from pliant.analysis.derivation.derive import derive
+from pliant.analysis.motion.result import Result
 from pliant.analysis.numerics.labelled_arrays import LabelledArrays
 from pliant.analysis.numerics.netcdf_files import ResultFileError
-from pliant.analysis.numerics.result import Result, Timing
+from pliant.analysis.numerics.result import Timing
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.result import AnalysisResult
-from pliant.analysis.statics.path import Path as StaticPath
 from pliant.io.result_reader import read_file
 from pliant.robot.reader import load_text
 
-Kind = TypeVar("Kind", Result, StaticPath, AnalysisResult)
+Kind = TypeVar("Kind", Result, AnalysisResult)
 
 
 def load_result(path: str | os.PathLike[str]) -> Any:
@@ -45,27 +45,16 @@ def _of_analysis(recorded: LabelledArrays, path: str | os.PathLike[str]) -> Anal
         raise ResultFileError(f"{os.fspath(path)} is not a readable result file: {reason}") from None
 
 
-def load_path(file: str | os.PathLike[str]) -> StaticPath:
-    """Read a path written by `Path.save`; an unfinished one is read with a warning."""
-    recorded = read_file(file, "path")
-    read = _common(recorded)
-    return _whole(StaticPath(**read, warnings=tuple(json.loads(read["recorded"].attributes["warnings"]))), file)
-
-
 def _whole(found: Kind, file: str | os.PathLike[str]) -> Kind:
     """A result, with a warning if it is partial."""
     if found.is_partial:
-        saved = (
-            f" ({len(found.q)} saved {'states' if isinstance(found, Result) else 'points'})"
-            if hasattr(found, "q")
-            else ""
-        )
+        saved = f" ({len(found.q)} saved states)" if isinstance(found, Result) else ""
         warnings.warn(f"{os.fspath(file)} is partial{saved}: {found.message}", stacklevel=3)
     return found
 
 
 def _common(recorded: LabelledArrays) -> dict[str, Any]:
-    """Common attributes of motions and paths."""
+    """Attributes of a motion."""
     about = recorded.attributes
     timing = Timing(**json.loads(about["timing"]))
     return {"status": Status(about["status"]), "message": about["message"], "recorded": recorded, "timing": timing}

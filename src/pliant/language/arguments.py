@@ -229,12 +229,6 @@ def folder_list(value: Any) -> tuple[Path, ...]:
     return tuple(file_name("a folder", folder) for folder in given)
 
 
-def need_equations(value: Any) -> None:
-    """Reject robots whose equations have not been derived, such as the name of a model."""
-    if not hasattr(value, "forward_dynamics"):
-        raise ArgumentError(f"an analysis needs equations, not {describe(value)}", "write pliant.derive(robot) first")
-
-
 def of_type(where: str, value: Any, kind: type, hint: str) -> None:
     """Reject what is not of this type."""
     if not isinstance(value, kind):
@@ -244,10 +238,3 @@ def of_type(where: str, value: Any, kind: type, hint: str) -> None:
 def article(word: str) -> str:
     """The indefinite article of a word."""
     return "an" if word[:1].lower() in "aeiou" else "a"
-
-
-def need_spec(value: Any) -> None:
-    """Reject what is not the spec of a robot, such as the name of a model."""
-    if not hasattr(type(value), "from_source"):
-        hint = "write pliant.load(...) first"
-        raise ArgumentError(f"a robot loaded by pliant.load is needed, not {describe(value)}", hint)

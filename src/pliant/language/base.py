@@ -19,6 +19,7 @@ from pydantic import (
     ModelWrapValidatorHandler,
     ValidationError,
     ValidationInfo,
+    ValidatorFunctionWrapHandler,
     model_validator,
 )
 from pydantic.json_schema import JsonSchemaValue
@@ -407,6 +408,20 @@ class InPython:
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         return {}
+
+
+class OrObject:
+    """Annotation of a field that Python code may also give as an object that no file can contain: an array, a method of
+    integration. plain: types of data, which are validated."""
+
+    def __init__(self, *plain: type) -> None:
+        self.plain = plain
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        def read(data: Any, inner: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
+            return inner(data) if isinstance(data, self.plain) or info.context == IN_FILE else data
+
+        return core_schema.with_info_wrap_validator_function(read, handler(source))
 
 
 class OneOrList:

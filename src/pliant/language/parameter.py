@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import StrictBool
@@ -17,9 +17,6 @@ from pliant.language.faults import ExpressionError, Fault, SpecError
 from pliant.language.message_text import with_article
 from pliant.language.scalar import LARGEST, TOO_LARGE, AccelerationVector, Repeated, Scalar, Value
 from pliant.language.syntax import Node, Number, symbols, to_text
-
-if TYPE_CHECKING:
-    from pliant.robot.robot import RobotSpec
 
 
 class World(Part):
@@ -111,13 +108,13 @@ class Environment:
     inputs: those that vary in time. values: the value of every parameter, by name [SI units].
     """
 
-    def __init__(self, spec: RobotSpec, values: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, parameters: Mapping[str, Parameter], values: Mapping[str, Any] | None = None) -> None:
         """`values` replaces the values of independent and input parameters, by numbers or CasADi symbols."""
-        self.spec = spec
-        self.names: tuple[str, ...] = tuple(spec.parameters)
-        self.inputs: tuple[str, ...] = tuple(n for n, p in spec.parameters.items() if p.input)
-        ordered, self._cyclic = in_order(spec.parameters)
-        self._nodes = {name: to_node(spec.parameters[name].value) for name in ordered}
+        self._parameters = parameters
+        self.names: tuple[str, ...] = tuple(parameters)
+        self.inputs: tuple[str, ...] = tuple(n for n, p in parameters.items() if p.input)
+        ordered, self._cyclic = in_order(parameters)
+        self._nodes = {name: to_node(parameters[name].value) for name in ordered}
         used = {name: symbols(node) & self._nodes.keys() for name, node in self._nodes.items()}
         self.independent: tuple[str, ...] = tuple(
             name for name in self.names if name in used and not used[name] and name not in self.inputs
@@ -174,14 +171,14 @@ class Environment:
         while waiting:
             for name in symbols(waiting.pop()) - found:
                 found.add(name)
-                if name in self.spec.parameters:
-                    waiting.append(to_node(self.spec.parameters[name].value))
+                if name in self._parameters:
+                    waiting.append(to_node(self._parameters[name].value))
         return frozenset(found - {"pi", "e"})
 
     def dimension(self, name: str) -> Dimension | None:
         """The dimension of a parameter; None if it is unknown, as for a bare number."""
         if self._dimensions is None:
-            self._dimensions = parameter_dimensions(self.spec.parameters)[0]
+            self._dimensions = parameter_dimensions(self._parameters)[0]
         found = self._dimensions[name]
         return found if isinstance(found, Dimension) else None
 

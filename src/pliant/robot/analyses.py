@@ -20,6 +20,13 @@ def analysis_names() -> tuple[str, ...]:
     return tuple(analyses())
 
 
+class AnalysisOptions(Part):
+    """The options of an analysis as its fields; analyses derive from it."""
+
+    name: ClassVar[str]
+    """Name of the command and of the key in model files; the module is called so too."""
+
+
 class ListedAnalysis(Part):
     """An analysis of the list `analyses`: its name, which is the only key, and its options: `{modes: {count: 5}}`."""
 
@@ -32,7 +39,7 @@ joints:
 analyses:
   - equilibrium: {}
   - modes: {count: 1, at: equilibrium}
-  - simulate: {until: 5 s, save_every: 10 ms, start: initial}
+  - simulate: {until: 5 s, start: initial}
 """
 
     name: str
@@ -50,9 +57,9 @@ analyses:
         if isinstance(data, cls):
             return data
         known = ", ".join(analysis_names())
-        if hasattr(type(data), "run") and isinstance(data, Part):  # an analysis made in Python
+        if isinstance(data, AnalysisOptions):  # an analysis made in Python
             given = {name: getattr(data, name) for name in data.model_fields_set}
-            return handler({"name": type(data).name, "options": given})  # type: ignore[attr-defined]
+            return handler({"name": data.name, "options": given})
         if not isinstance(data, Mapping):
             raise fault("not_a_mapping", f"expected an analysis (a mapping with one of {known}), got {describe(data)}")
         if set(data) == {"name", "options"}:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from pliant.language.dimension import Dimension
 from pliant.language.evaluate import UNKNOWN, OpenDimension, evaluate, to_node, unknown_name
@@ -24,17 +24,15 @@ from pliant.language.scalar import Each, Scalar
 from pliant.language.source import MODEL_FOLDER, FileProblem, Source, bundled, read_source, shown_beside, with_variant
 from pliant.language.syntax import to_text
 from pliant.language.tree import Tree
+from pliant.robot.attach import Attach
+from pliant.robot.fields import RobotFields
 from pliant.robot.flat import Flat, Override
-
-if TYPE_CHECKING:
-    from pliant.robot.attach import Attach
-    from pliant.robot.robot import RobotSpec
 
 Dimensions: TypeAlias = Mapping[str, Dimension | OpenDimension]
 """Dimensions of parameters by name."""
 
 
-def read_attached(spec: RobotSpec, attach: Attach, path: KeyPath, flat: Flat) -> RobotSpec | None:
+def read_attached(spec: RobotFields, attach: Attach, path: KeyPath, flat: Flat) -> RobotFields | None:
     """Read an attached model; None after a fault, which is recorded in `flat`.
 
     Only its structure is checked, because its values depend on the overrides.
@@ -46,7 +44,7 @@ def read_attached(spec: RobotSpec, attach: Attach, path: KeyPath, flat: Flat) ->
             source = source_within(outer, attach.model) if attach.model in spec.models else _file(outer, attach.model)
             flat.models[key] = type(spec).from_source(with_variant(source, attach.variant), whole=False)
             flat.notes.extend(source.notes if source.file != outer.file else ())
-        found: RobotSpec = flat.models[key]
+        found: RobotFields = flat.models[key]
         return found
     except FileProblem as problem:
         match = nearest(attach.model, (*spec.models, *bundled())) if attach.model not in spec.models else None
@@ -108,7 +106,7 @@ def _refuse_circle(outer: Source, file: FilePath) -> None:
         raise FileProblem(f"circular attachment of models: {chain}", "remove one of them")
 
 
-def overrides_of(inner: RobotSpec, given: Mapping[str, Override], flat: Flat) -> dict[str, Override]:
+def overrides_of(inner: RobotFields, given: Mapping[str, Override], flat: Flat) -> dict[str, Override]:
     """The valid ones of the values `given` for parameters of an attached model; faults of the others are recorded in `flat`.
 
     Names such as `name/parameter` belong to models attached to that model.
@@ -136,7 +134,7 @@ def overrides_of(inner: RobotSpec, given: Mapping[str, Override], flat: Flat) ->
     return found
 
 
-def _check_overridden(inner: RobotSpec, given: Mapping[str, Override], flat: Flat) -> None:
+def _check_overridden(inner: RobotFields, given: Mapping[str, Override], flat: Flat) -> None:
     """Record faults of the values that are overridden, which are not evaluated elsewhere."""
     parameters, values = _alone(inner.parameters) if given else {}, dict[str, float]()
     for name in in_order(parameters)[0]:

@@ -2,50 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
 
 from pydantic import ValidationError
 
 from pliant.language.base import read_errors, with_known_keys
-from pliant.language.faults import Fault, SpecError, merged_faults
+from pliant.language.faults import Fault, SpecError, gathered, merged_faults
 from pliant.language.message_text import KeyPath, describe
 from pliant.language.source import Source, with_includes
 from pliant.language.tree import Tree, from_plain
 from pliant.robot.defaults import apply_defaults
-from pliant.robot.semantic_checks import check_meaning
-
-if TYPE_CHECKING:
-    from pliant.robot.robot import RobotSpec
-
-    Spec = TypeVar("Spec", bound=RobotSpec)
+from pliant.robot.fields import Robot, RobotFields
+from pliant.robot.flattening import flat_spec, flatten_all
+from pliant.robot.remarks import remarks
+from pliant.robot.semantic_checks import SemanticChecks, UnreadableEntries
+from pliant.robot.structure import structure_problems
+from pliant.robot.value_problems import problems_between
 
 VERSION = 1
 
 
-@dataclass(frozen=True)
-class UnreadableEntries:
-    """Entries of a model that were omitted because they could not be read; faults that depend on them are not reported.
-
-    dropped: entire entries, as (`joints`, `hinge`), or entire collections. trimmed: entries that lack a key.
-    frames: names of the frames of such bodies and rods, where these can be read; the frame of the part itself is "".
-    """
-
-    dropped: frozenset[KeyPath] = frozenset()
-    trimmed: frozenset[KeyPath] = frozenset()
-    frames: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-
-    def lacks(self, *collections: str) -> bool:
-        """Whether entries of these collections were omitted."""
-        return any(not path or path[0] in collections for path in self.dropped)
-
-    def touches(self, collection: str, name: str) -> bool:
-        """Whether an entry was omitted or lacks a key."""
-        return bool({(collection,), (collection, name)} & (self.dropped | self.trimmed))
-
-
-def build(cls: type[Spec], data: Any, handler: Callable[[Any], Spec], source: Source, *, whole: bool) -> Spec:
+def build(cls: type[Robot], data: Any, handler: Callable[[Any], Robot], source: Source, *, whole: bool) -> Robot:
     """The spec of `data` (a tree, or plain data); raises SpecError with all faults.
 
     whole: whether to check the meaning too; otherwise only the structure is checked.
@@ -58,7 +37,7 @@ def build(cls: type[Spec], data: Any, handler: Callable[[Any], Spec], source: So
     source = replace(source, tree=tree)
     faults = [*_version(source), *(source.fault(*problem) for problem in problems)]
     broken = UnreadableEntries()
-    spec: Spec | None
+    spec: Robot | None
     try:
         spec = handler(tree.plain())
     except ValidationError as error:
@@ -76,6 +55,28 @@ def build(cls: type[Spec], data: Any, handler: Callable[[Any], Spec], source: So
     return spec
 
 
+def check_meaning(spec: RobotFields, broken: UnreadableEntries) -> tuple[list[Fault], list[Fault]]:
+    """All semantic faults of a well-formed spec, and the remarks on a valid one.
+
+    Faults that depend on entries omitted because they could not be read (`broken`) are not reported.
+    """
+    flat = flatten_all(spec)
+    checked = SemanticChecks(spec, flat_spec(spec, flat), flat, broken)
+    if checked.is_too_large():
+        return checked.faults, []
+    checked.parameters()
+    checked.values()
+    checked.defaults()
+    for findings in (structure_problems(checked), problems_between(checked.flat, checked.number)):
+        for collection, name, rest, message, hint in findings:
+            checked.report(collection, name, rest, message, hint)
+    if checked.faults or broken.dropped or broken.trimmed or spec.flat:
+        return checked.faults, []
+    for collection, name, rest, message, hint in list(remarks(checked)):
+        checked.report(collection, name, rest, message, hint)
+    return [], [*checked.faults, *gathered([*spec.source.notes, *flat.notes])]
+
+
 def _version(source: Source) -> list[Fault]:
     """Check the version of the language, which is required in model files and optional in Python."""
     given = source.tree.value.get("pliant") if source.tree else None
@@ -89,8 +90,8 @@ def _version(source: Source) -> list[Fault]:
 
 
 def _sound_part(
-    handler: Callable[[Any], Spec], tree: Tree, paths: list[KeyPath]
-) -> tuple[Spec | None, UnreadableEntries]:
+    handler: Callable[[Any], Robot], tree: Tree, paths: list[KeyPath]
+) -> tuple[Robot | None, UnreadableEntries]:
     """The model without the keys that cannot be read, or without their entries, so that the rest can be checked."""
     kept = _without(tree, paths)
     dropped = frozenset(path[:2] for path in paths if len(path) <= 2)

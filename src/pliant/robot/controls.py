@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from pliant.language.dimension import NUMBER, TIME, Dimension
 from pliant.language.evaluate import to_node
@@ -12,9 +11,7 @@ from pliant.language.units import parse_unit
 from pliant.robot.controllers import KnownDimensions
 from pliant.robot.output_expressions import coordinate_units
 from pliant.robot.rods import Finding
-
-if TYPE_CHECKING:
-    from pliant.robot.semantic_checks import SemanticChecks
+from pliant.robot.semantic_checks import SemanticChecks
 
 
 def control_problems(checked: SemanticChecks) -> Iterator[Finding]:

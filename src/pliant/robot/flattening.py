@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pliant.language.arguments import need_spec
 from pliant.language.base import FromFiles, Part
 from pliant.language.evaluate import THIS, OpenDimension, dimension_of, evaluate, to_node
 from pliant.language.faults import ExpressionError, Fault, SpecError
@@ -27,27 +26,25 @@ from pliant.language.traversal import Leaf, SplicedValues, collections, map_leav
 from pliant.parts.body import Body
 from pliant.parts.joint.base import JointBase
 from pliant.parts.output.base import OutputBase
+from pliant.robot.attach import Attach
 from pliant.robot.attached_models import overrides_of, read_attached
+from pliant.robot.fields import Robot, RobotFields, need_spec
 from pliant.robot.fixed_bodies import BodyOnRod, fix_along, weld_at
 from pliant.robot.flat import HOMES, INSTANCE_NAMES, ONCE, Flat, Instance, Origin, Override
 from pliant.robot.repeats import PartInstance
-
-if TYPE_CHECKING:
-    from pliant.robot.attach import Attach
-    from pliant.robot.robot import RobotSpec
 
 WORLD = "world"
 
 _INDEX = re.compile(r"\[([^\[\]]+)\]")
 
 
-def flatten(spec: RobotSpec) -> RobotSpec:
+def flatten(spec: Robot) -> Robot:
     """The model with all repeated and attached parts expanded; raises SpecError if references or files are wrong."""
     need_spec(spec)
     return flatten_with_structure(spec)[0]
 
 
-def flatten_with_structure(spec: RobotSpec) -> tuple[RobotSpec, frozenset[str]]:
+def flatten_with_structure(spec: Robot) -> tuple[Robot, frozenset[str]]:
     """The flat model, and the parameters that determine its structure."""
     flat = flatten_all(spec)
     faults = [*flat.faults, *(fault for _, fault in flat.incomplete.values() if fault is not None)]
@@ -56,7 +53,7 @@ def flatten_with_structure(spec: RobotSpec) -> tuple[RobotSpec, frozenset[str]]:
     return flat_spec(spec, flat), _structural(flat)
 
 
-def flat_spec(spec: RobotSpec, flat: Flat) -> RobotSpec:
+def flat_spec(spec: Robot, flat: Flat) -> Robot:
     """The flat parts as a spec. It is derived from a checked one, so it is not checked again."""
     data: dict[str, Any] = {**flat.things, "analyses": flat.analyses}
     data |= {
@@ -66,10 +63,12 @@ def flat_spec(spec: RobotSpec, flat: Flat) -> RobotSpec:
         "world": spec.world,
         "start": spec.start,
     }
-    return type(spec).model_construct(**data).with_source(spec.source)
+    made: Any = type(spec).model_construct(**data)
+    flattened: Robot = made.with_source(spec.source)
+    return flattened
 
 
-def flatten_all(spec: RobotSpec) -> Flat:
+def flatten_all(spec: RobotFields) -> Flat:
     """Flatten as far as possible, and record all faults."""
     flat = Flat()
     level = _Level(spec, flat, prefix="", overrides={})
@@ -80,7 +79,7 @@ def flatten_all(spec: RobotSpec) -> Flat:
     return flat
 
 
-def structural_parameters(spec: RobotSpec) -> frozenset[str]:
+def structural_parameters(spec: RobotFields) -> frozenset[str]:
     """Parameters that determine the structure of the model, such as the number of parts; other values make another model."""
     return _structural(flatten_all(spec))
 
@@ -109,7 +108,7 @@ def _not_flat(collection: str, thing: Any) -> str:
 class _Level:
     """A model that is being flattened: the top one or an attached one."""
 
-    def __init__(self, spec: RobotSpec, flat: Flat, *, prefix: str, overrides: Mapping[str, Override]) -> None:
+    def __init__(self, spec: RobotFields, flat: Flat, *, prefix: str, overrides: Mapping[str, Override]) -> None:
         self.spec, self.source, self.flat, self.prefix = spec, spec.source, flat, prefix
         self.overrides = overrides
         self.along: list[BodyOnRod] = []

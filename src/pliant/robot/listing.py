@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pliant.language.message_text import KeyPath
 from pliant.language.traversal import parts
 from pliant.parts.joint.coordinate import Coordinate, Orientation
-
-if TYPE_CHECKING:
-    from pliant.robot.robot import RobotSpec
+from pliant.robot.fields import RobotFields
 
 
 @dataclass(frozen=True)
@@ -24,7 +21,7 @@ class CoordinateEntry:
     path: KeyPath
 
 
-def coordinate_table(flat: RobotSpec) -> list[CoordinateEntry]:
+def coordinate_table(flat: RobotFields) -> list[CoordinateEntry]:
     """All coordinates of a flat model, in the order of its joints."""
     table: list[CoordinateEntry] = []
     for joint_name, joint in flat.joints.items():

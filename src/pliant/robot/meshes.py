@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from pliant.language.message_text import KeyPath
-
-if TYPE_CHECKING:
-    from pliant.parts.mesh.base import MeshBase
-    from pliant.robot.semantic_checks import SemanticChecks
+from pliant.parts.mesh.base import MeshBase
+from pliant.robot.semantic_checks import SemanticChecks
 
 Finding: TypeAlias = tuple[str, str, KeyPath, str, str]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from pliant.language.evaluate import CONSTANTS
 from pliant.language.faults import ExpressionError
@@ -12,15 +11,13 @@ from pliant.language.parameter import TIME
 from pliant.language.syntax import parse, symbols
 from pliant.parts.joint.coordinate import LengthCoordinate, Orientation
 from pliant.parts.output.base import ExpressionOutput
+from pliant.robot.fields import RobotFields
 from pliant.robot.listing import coordinate_table
 from pliant.robot.rods import Finding
-
-if TYPE_CHECKING:
-    from pliant.robot.robot import RobotSpec
-    from pliant.robot.semantic_checks import SemanticChecks
+from pliant.robot.semantic_checks import SemanticChecks
 
 
-def coordinate_units(flat: RobotSpec) -> dict[str, str]:
+def coordinate_units(flat: RobotFields) -> dict[str, str]:
     """SI units of the coordinates of joints, except free rotations."""
     return {
         entry.name: "m" if isinstance(entry.coordinate, LengthCoordinate) else "rad"
@@ -67,7 +64,7 @@ def _names(checked: SemanticChecks, output: ExpressionOutput) -> Iterator[tuple[
             yield f"there is no output or parameter '{name}'", suggestion(name.partition(".")[0], known, listed)
 
 
-def _component(flat: RobotSpec, name: str, part: str) -> Iterator[tuple[str, str]]:
+def _component(flat: RobotFields, name: str, part: str) -> Iterator[tuple[str, str]]:
     labels = flat.outputs[name].components(flat)
     if labels and labels[0].isdigit():
         yield (
@@ -81,7 +78,7 @@ def _component(flat: RobotSpec, name: str, part: str) -> Iterator[tuple[str, str
         yield f"the output '{name}' has no component {part}", hint
 
 
-def _leads_back(flat: RobotSpec, start: str) -> bool:
+def _leads_back(flat: RobotFields, start: str) -> bool:
     waiting, seen = [start], set[str]()
     while waiting:
         output = flat.outputs[waiting.pop()]

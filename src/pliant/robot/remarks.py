@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,13 +17,11 @@ from pliant.language.syntax import Item, Node, children, parse, symbols
 from pliant.language.traversal import parts
 from pliant.parts.contact import ALL
 from pliant.parts.joint.coordinate import AngleCoordinate
+from pliant.parts.rod.rod import Rod
 from pliant.parts.section.base import OneSection
 from pliant.parts.tendon.routing import HelicalStretch, ParallelStretch, PointStretch
+from pliant.robot.semantic_checks import SemanticChecks
 from pliant.robot.structure import Finding
-
-if TYPE_CHECKING:
-    from pliant.parts.rod.rod import Rod
-    from pliant.robot.semantic_checks import SemanticChecks
 
 SOFTEST, STIFFEST = 100.0, 2e12
 """Range of Young's moduli of materials: from soft gels to diamond [Pa]."""

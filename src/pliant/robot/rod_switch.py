@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -17,11 +17,7 @@ from pliant.parts.output.rod import RodOutput
 from pliant.parts.rod import KINDS
 from pliant.parts.rod.base import RodModelBase
 from pliant.parts.rod.strains import ALL, IN_PLANE, LABELS, free_strains, named, plane_of
-
-if TYPE_CHECKING:
-    from pliant.robot.robot import RobotSpec
-
-Robot = TypeVar("Robot", bound="RobotSpec")
+from pliant.robot.fields import Robot, RobotFields
 
 OF_ONE_KIND = frozenset({"kind", "mass_points"})
 """Options with a different meaning in each model, besides its number of elements or its order."""
@@ -78,7 +74,7 @@ def rods_named(rods: Iterable[str], name: str) -> list[str]:
     return [rod for rod in rods if rod == name or rod.startswith(f"{name}[")]
 
 
-def _lost_outputs(spec: RobotSpec, rod: str) -> dict[str, str]:
+def _lost_outputs(spec: RobotFields, rod: str) -> dict[str, str]:
     """Names of the outputs that the model of the rod cannot compute, and of expressions of them, each with the reason."""
     lost: dict[str, str] = {}
     for name, output in spec.outputs.items():

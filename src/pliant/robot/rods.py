@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from pliant.language.message_text import KeyPath
 from pliant.parts.section.material import FIBRE_LAWS
-
-if TYPE_CHECKING:
-    from pliant.robot.semantic_checks import SemanticChecks
+from pliant.robot.semantic_checks import SemanticChecks
 
 Finding: TypeAlias = tuple[str, str, KeyPath, str, str]
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import Any
 
 from pliant.language.base import Part, Problem
 from pliant.language.dimension import Dimension
 from pliant.language.evaluate import CONSTANTS, THIS, UNKNOWN, OpenDimension, evaluate, is_state, to_node
-from pliant.language.faults import ExpressionError, Fault, gathered
+from pliant.language.faults import ExpressionError, Fault
 from pliant.language.limits import limits, most
 from pliant.language.message_text import KeyPath, suggestion
 from pliant.language.parameter import (
@@ -26,15 +27,9 @@ from pliant.language.syntax import Number, children, symbols, to_text, unit_name
 from pliant.language.traversal import Leaf, collections, leaves
 from pliant.parts.rod.strains import LABELS
 from pliant.robot.defaults import expressions_in_defaults
+from pliant.robot.fields import RobotFields
 from pliant.robot.flat import INSTANCE_NAMES, Flat, Origin
-from pliant.robot.flattening import flat_spec, flatten_all
-from pliant.robot.remarks import remarks
-from pliant.robot.structure import structure_problems
-from pliant.robot.value_problems import part_problems, problems_between
-
-if TYPE_CHECKING:
-    from pliant.robot.building import UnreadableEntries
-    from pliant.robot.robot import RobotSpec
+from pliant.robot.value_problems import part_problems
 
 NO_STATE: Mapping[str, Dimension] = {}
 STRAINS = frozenset({*LABELS, "strain"})
@@ -44,37 +39,36 @@ MAY_DEPEND = (
 )
 
 
-def check_meaning(spec: RobotSpec, broken: UnreadableEntries) -> tuple[list[Fault], list[Fault]]:
-    """All semantic faults of a well-formed spec, and the remarks on a valid one.
-
-    Faults that depend on entries omitted because they could not be read (`broken`) are not reported.
-    """
-    flat = flatten_all(spec)
-    checked = SemanticChecks(spec, flat_spec(spec, flat), flat, broken)
-    if checked.is_too_large():
-        return checked.faults, []
-    checked.parameters()
-    checked.values()
-    checked.defaults()
-    for findings in (structure_problems(checked), problems_between(checked.flat, checked.number)):
-        for collection, name, rest, message, hint in findings:
-            checked.report(collection, name, rest, message, hint)
-    if checked.faults or broken.dropped or broken.trimmed or spec.flat:
-        return checked.faults, []
-    for collection, name, rest, message, hint in list(remarks(checked)):
-        checked.report(collection, name, rest, message, hint)
-    return [], [*checked.faults, *gathered([*spec.source.notes, *flat.notes])]
-
-
 def _base(step: str | int) -> str | int:
     """A key as in the text: that of a repeated frame or chamber has no index."""
     return step if isinstance(step, int) or not step.endswith("]") else step.partition("[")[0]
 
 
+@dataclass(frozen=True)
+class UnreadableEntries:
+    """Entries of a model that were omitted because they could not be read; faults that depend on them are not reported.
+
+    dropped: entire entries, as (`joints`, `hinge`), or entire collections. trimmed: entries that lack a key.
+    frames: names of the frames of such bodies and rods, where these can be read; the frame of the part itself is "".
+    """
+
+    dropped: frozenset[KeyPath] = frozenset()
+    trimmed: frozenset[KeyPath] = frozenset()
+    frames: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def lacks(self, *collections: str) -> bool:
+        """Whether entries of these collections were omitted."""
+        return any(not path or path[0] in collections for path in self.dropped)
+
+    def touches(self, collection: str, name: str) -> bool:
+        """Whether an entry was omitted or lacks a key."""
+        return bool({(collection,), (collection, name)} & (self.dropped | self.trimmed))
+
+
 class SemanticChecks:
     """A flat model under check: its values and dimensions, and the faults found so far."""
 
-    def __init__(self, spec: RobotSpec, flat: RobotSpec, origins: Flat, broken: UnreadableEntries) -> None:
+    def __init__(self, spec: RobotFields, flat: RobotFields, origins: Flat, broken: UnreadableEntries) -> None:
         self.spec, self.flat, self.origins, self.broken = spec, flat, origins, broken
         self.faults: list[Fault] = list(origins.faults)
         self.inputs = {name for name, parameter in flat.parameters.items() if parameter.input}

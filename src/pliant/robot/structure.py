@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from pliant.language.base import Framed
 from pliant.language.dimension import LENGTH, NUMBER, TIME, Dimension
@@ -15,15 +15,13 @@ from pliant.language.traversal import Leaf, collections, leaves
 from pliant.parts.input import Samples, Series, SeriesInput
 from pliant.parts.joint.coordinate import Coordinate, LengthCoordinate, Orientation
 from pliant.robot.controls import control_problems, task_problems
+from pliant.robot.fields import RobotFields
 from pliant.robot.flat import HOMES
 from pliant.robot.listing import coordinate_table
 from pliant.robot.meshes import mesh_problems
 from pliant.robot.output_expressions import expression_problems
 from pliant.robot.rods import rod_problems
-
-if TYPE_CHECKING:
-    from pliant.robot.robot import RobotSpec
-    from pliant.robot.semantic_checks import SemanticChecks
+from pliant.robot.semantic_checks import SemanticChecks
 
 Finding: TypeAlias = tuple[str, str, KeyPath, str, str]
 """Collection, name of the part, path in it, message and hint."""
@@ -124,7 +122,7 @@ def _lost(checked: SemanticChecks, leaf: Leaf, names: set[str]) -> bool:
     return not (kind == "coordinate" and (checked.broken.lacks("joints") or checked.broken.trimmed))
 
 
-def of_a_rod(flat: RobotSpec, reference: str) -> bool:
+def of_a_rod(flat: RobotFields, reference: str) -> bool:
     """Whether a reference to a coordinate is to one of a rod, whether it exists or not."""
     return any(reference.startswith(f"{rod}.") for rod in flat.rods)
 

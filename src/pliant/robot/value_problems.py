@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pliant.language.base import Part, Problem
 from pliant.language.faults import ExpressionError
@@ -14,9 +14,7 @@ from pliant.language.traversal import collections, leaves, parts
 from pliant.parts.output.rod import RodOutput
 from pliant.parts.rod.stations import is_on_rod
 from pliant.parts.tendon.routing import Stretch
-
-if TYPE_CHECKING:
-    from pliant.robot.robot import RobotSpec
+from pliant.robot.fields import RobotFields
 
 Finding = tuple[str, str, KeyPath, str, str]
 """Collection, name of the part in it, path in the part, message, hint."""
@@ -47,13 +45,13 @@ def _zero_axes(part: Part, value: Callable[[Scalar], float]) -> Iterable[Problem
             yield (name,), f"`{name}` is a direction and cannot be zero", "give x, y, z, or three numbers"
 
 
-def problems_between(flat: RobotSpec, value: Callable[[Scalar], float]) -> Iterator[Finding]:
+def problems_between(flat: RobotFields, value: Callable[[Scalar], float]) -> Iterator[Finding]:
     """Problems of values of different parts: eyelets, tables and outputs on their rods, masses of shapes."""
     for found in (_eyelets, _tables, _places, _masses):
         yield from found(flat, value)
 
 
-def _eyelets(flat: RobotSpec, value: Callable[[Scalar], float]) -> Iterator[Finding]:
+def _eyelets(flat: RobotFields, value: Callable[[Scalar], float]) -> Iterator[Finding]:
     """The eyelets of tendons must be on their rods."""
     for name, tendon in flat.tendons.items():
         for index, item in enumerate(tendon.through):
@@ -67,7 +65,7 @@ def _eyelets(flat: RobotSpec, value: Callable[[Scalar], float]) -> Iterator[Find
                 yield "tendons", name, ("through", index, *path), message, hint
 
 
-def _tables(flat: RobotSpec, value: Callable[[Scalar], float]) -> Iterator[Finding]:
+def _tables(flat: RobotFields, value: Callable[[Scalar], float]) -> Iterator[Finding]:
     """A table of sections must end at the end of its rod."""
     for name, rod in flat.rods.items():
         if len(rod.section) != 1 or rod.section[0] not in flat.sections:
@@ -84,7 +82,7 @@ def _tables(flat: RobotSpec, value: Callable[[Scalar], float]) -> Iterator[Findi
             yield "rods", name, ("section", 0), message, "end the table at the rod's length"
 
 
-def _places(flat: RobotSpec, value: Callable[[Scalar], float]) -> Iterator[Finding]:
+def _places(flat: RobotFields, value: Callable[[Scalar], float]) -> Iterator[Finding]:
     """Check that the arc lengths of outputs are on their rods."""
     for name, output in flat.outputs.items():
         if not isinstance(output, RodOutput) or output.at is None or output.rod not in flat.rods:
@@ -98,7 +96,7 @@ def _places(flat: RobotSpec, value: Callable[[Scalar], float]) -> Iterator[Findi
             yield "outputs", name, ("at",), message, "give an arc length between 0 and the rod's length"
 
 
-def _masses(flat: RobotSpec, value: Callable[[Scalar], float]) -> Iterator[Finding]:
+def _masses(flat: RobotFields, value: Callable[[Scalar], float]) -> Iterator[Finding]:
     """Masses from a shape and a material must be finite."""
     for name, body in flat.bodies.items():
         if body.mass is not None or body.shape is None or body.material not in flat.materials:
@@ -118,7 +116,7 @@ def _masses(flat: RobotSpec, value: Callable[[Scalar], float]) -> Iterator[Findi
 class ValueChecks:
     """The checks of a flat robot by the parameters that they depend on."""
 
-    def __init__(self, flat: RobotSpec, environment: Environment) -> None:
+    def __init__(self, flat: RobotFields, environment: Environment) -> None:
         self.flat = flat
         self.users: dict[str, list[tuple[Key, Part]]] = {}
         self.parts: dict[Key, list[tuple[Part, KeyPath]]] = {}

@@ -5,22 +5,20 @@ from __future__ import annotations
 import json
 import os
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pliant.language.arguments import file_name, need_spec
+from pliant.language.arguments import file_name
 from pliant.language.files import write_whole
 from pliant.language.traversal import with_defaults
 from pliant.language.tree import WHOLE
 from pliant.robot.data import to_data
 from pliant.robot.defaults import defaults_for
-
-if TYPE_CHECKING:
-    from pliant.robot.robot import RobotSpec
+from pliant.robot.fields import RobotFields, need_spec
 
 WIDTH = 100
 
 
-def dump(spec: RobotSpec) -> str:
+def dump(spec: RobotFields) -> str:
     """The spec as YAML text."""
     need_spec(spec)
     data = {"pliant": spec.pliant, **to_data(spec, type(spec))}
@@ -31,7 +29,7 @@ def dump(spec: RobotSpec) -> str:
     return "\n".join(_block(data, 0)) + "\n"
 
 
-def save(spec: RobotSpec, path: str | os.PathLike[str]) -> None:
+def save(spec: RobotFields, path: str | os.PathLike[str]) -> None:
     """Write the spec to a file atomically: a crash leaves the old file unchanged."""
     write_whole(file_name("path", path), dump(spec).encode())
 

@@ -1,4 +1,4 @@
-"""Motions to display: a simulated run, the vibration of a mode, an equilibrium."""
+"""Motions to display: a simulated run, and the poses of other results."""
 
 from __future__ import annotations
 
@@ -6,21 +6,16 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pliant.analysis.motion.result import Result
 from pliant.analysis.numerics.state import assemble
+from pliant.analysis.result import AnalysisResult, Poses
+from pliant.engine.equations import Equations
 from pliant.parts.joint.coordinate import LengthCoordinate
 from pliant.show.marks import Scene
 from pliant.show.scene import SceneMaker
-
-if TYPE_CHECKING:
-    from pliant.analysis.numerics.result import LabelledResult, Result
-    from pliant.analysis.result import AnalysisResult, Poses
-    from pliant.analysis.statics.equilibrium import Equilibrium
-    from pliant.analysis.statics.path import Path
-    from pliant.engine.equations import Equations
 
 
 @dataclass(frozen=True)
@@ -31,8 +26,6 @@ class ClipLayout:
     """Maximum number of frames: longer runs are shown at evenly spaced saved times."""
     most_edges: int = 1_000_000
     """Maximum number of edges of meshes in all frames together: such a page has about 40 MB."""
-    path_seconds: float = 5.0
-    """Duration of a path of equilibria [s]."""
     most_slides: int = 12
     """Maximum number of coordinates of slides whose extremes are drawn."""
 
@@ -98,27 +91,12 @@ def _extremes(eqs: Equations, q: np.ndarray) -> list[np.ndarray]:
     return [q[k] for k in sorted(rows)]
 
 
-def parameters_of_run(eqs: Equations, run: LabelledResult) -> dict[str, float]:
+def parameters_of_run(eqs: Equations, run: Result) -> dict[str, float]:
     """The parameters of a result, as far as these equations accept them."""
     known = set(eqs.parameters) - eqs.model.structural
     return {
         name: float(value) for name, value in json.loads(run.recorded.attributes["parameters"]).items() if name in known
     }
-
-
-def path_clip(eqs: Equations, path: Path, *, name: str = "path") -> Clip:
-    """Successive poses along a path of equilibria; the entire path takes five seconds."""
-    chosen = spread_indices(np.arange(len(path), dtype=float), most_frames(eqs))
-    scenes, poses = [], _extremes(eqs, path.q)
-    parameters, inputs = parameters_of_run(eqs, path), json.loads(path.recorded.attributes["inputs"])
-    for k in chosen:
-        # the name is unique among both
-        (inputs if path.parameter in eqs.inputs else parameters)[path.parameter] = float(path.value[k])
-        maker = SceneMaker(eqs, parameters, inputs=inputs, poses=poses)
-        scenes.append(maker.at(path.q[k], float(path.recorded.attributes["time"])))
-    unit = path.unit(path.parameter)
-    captions = tuple(f"{path.parameter} = {path.value[k]:.4g} {unit}".strip() for k in chosen)
-    return Clip(name, np.linspace(0, CLIPS.path_seconds, len(chosen)), tuple(scenes), captions=captions)
 
 
 def spread_indices(times: np.ndarray, most: int) -> np.ndarray:
@@ -136,12 +114,6 @@ def start_clip(eqs: Equations, *, name: str = "start") -> Clip:
     return Clip(name, np.zeros(1), (SceneMaker(eqs).at(made.q),))
 
 
-def pose_clip(eqs: Equations, pose: Equilibrium, *, name: str = "at rest") -> Clip:
-    """An equilibrium."""
-    maker = SceneMaker(eqs, pose.parameters, inputs=pose.inputs)
-    return Clip(name, np.zeros(1), (maker.at(pose.q, pose.time, pose.state.contacts),))
-
-
 def result_clips(found: AnalysisResult, *, most: int = 12) -> list[Clip]:
     """The poses that a result plays: at most `most` series of them, fewer for large meshes."""
     eqs, left = found.equations, most_frames(found.equations)
@@ -151,12 +123,20 @@ def result_clips(found: AnalysisResult, *, most: int = 12) -> list[Clip]:
         if left < 0 and played:
             break
         played.append(poses)
-    maker = SceneMaker(eqs, poses=_extremes(eqs, np.concatenate([x.q for x in played])) if played else [])
+    extremes = _extremes(eqs, np.concatenate([x.q for x in played])) if played else []
+    maker = SceneMaker(eqs, poses=extremes)
     clips = []
     for poses in played:
         chosen = spread_indices(poses.times, most_frames(eqs))
-        t = np.broadcast_to(poses.t, len(poses.q))
-        scenes = [maker.at(poses.q[k], float(t[k])) for k in chosen]
+        t, scenes = np.broadcast_to(poses.t, len(poses.q)), []
+        for k in chosen:
+            if poses.varied is not None:
+                name, values = poses.varied
+                change, is_input = {name: float(values[k])}, name in eqs.inputs
+                maker = SceneMaker(
+                    eqs, None if is_input else change, inputs=change if is_input else None, poses=extremes
+                )
+            scenes.append(maker.at(poses.q[k], float(t[k]), poses.contacts[k] if poses.contacts else None))
         captions = tuple(poses.captions[k] for k in chosen) if poses.captions else ()
         clips.append(Clip(poses.name, poses.times[chosen], tuple(scenes), poses.loops, poses.words, captions))
     return clips

@@ -13,11 +13,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from pliant.language.arguments import ArgumentError, file_name, function, need_equations, number, positive
+from pliant.analysis.motion.result import Result
+from pliant.engine.equations import Equations, need_equations
+from pliant.language.arguments import ArgumentError, file_name, function, number, positive
 from pliant.language.files import write_whole
 from pliant.language.message_text import describe
 from pliant.language.provided import called
@@ -25,10 +27,6 @@ from pliant.show.camera import View, look_from, view_direction
 from pliant.show.clips import run_scenes
 from pliant.show.marks import Scene, push_scale
 from pliant.show.sketch import Drawing, front_view, picture_size, symbol_size, write_all_names
-
-if TYPE_CHECKING:
-    from pliant.analysis.numerics.result import Result
-    from pliant.engine.equations import Equations
 
 
 @dataclass(frozen=True)

@@ -32,10 +32,10 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from pliant.analysis.derivation.derive import derive
+from pliant.analysis.equilibrium import Equilibrium, equilibrium
 from pliant.analysis.modes import SECONDS, ModesResult, modes
-from pliant.analysis.numerics.result import Result
+from pliant.analysis.motion.result import Result
 from pliant.analysis.numerics.state import AssemblyError, assemble
-from pliant.analysis.statics.equilibrium import Equilibrium, equilibrium
 from pliant.engine.equations import Equations, Values
 from pliant.engine.outputs import evaluate_outputs, output_units
 from pliant.engine.workspace import EvaluationError

@@ -5,31 +5,22 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from pliant.analysis.derivation.derive import derive
-from pliant.analysis.numerics.coordinate_rows import coordinate_rows
-from pliant.engine.outputs import output_units
+from pliant.analysis.motion.result import Result
+from pliant.analysis.result import AnalysisResult
+from pliant.engine.equations import Equations
+from pliant.identify.compare import Comparison
+from pliant.identify.fit import Fit
 from pliant.language.faults import SpecError
-from pliant.language.table_files import heading
 from pliant.robot.reader import load_text
+from pliant.robot.robot import RobotSpec
 from pliant.show import tables
-from pliant.show.clips import Clip, pose_clip, result_clips, run_clip, start_clip
+from pliant.show.clips import Clip, result_clips, run_clip, start_clip
+from pliant.show.film import Film
 from pliant.show.page import frame, page, table, text
 from pliant.show.player import player
 from pliant.show.report import comparison_table, fit_tables
-
-if TYPE_CHECKING:
-    from pliant.analysis.numerics.result import Result
-    from pliant.analysis.result import AnalysisResult
-    from pliant.analysis.statics.equilibrium import Equilibrium
-    from pliant.engine.equations import Equations
-    from pliant.identify.compare import Comparison
-    from pliant.identify.fit import Fit
-    from pliant.robot.robot import RobotSpec
-    from pliant.show.film import Film
 
 
 @dataclass(frozen=True)
@@ -40,7 +31,6 @@ class NotebookLimits:
     """Robots with more coordinates are not derived just for display."""
     most_frames: int = 300
     most_rows: int = 12
-    most_numbers: int = 9
     largest_film: int = 20_000_000
     """Films with more bytes are not embedded."""
 
@@ -60,40 +50,6 @@ def spec_html(spec: RobotSpec) -> str:
 def equations_html(eqs: Equations) -> str:
     """Equations: a summary, and the robot at the start."""
     return f"<p>{text(repr(eqs))}</p>" + _view(eqs.model.spec.name or "robot", lambda: [_start(eqs)])
-
-
-def equilibrium_html(found: Equilibrium) -> str:
-    """An equilibrium: its inputs, outputs and coordinates, and a view."""
-    units = output_units(found.equations.model)
-    outputs = [(heading(name, units[name]), _numbers(value)) for name, value in found.outputs.items()]
-    rows = [(heading(row.name, row.unit), row.value) for row in coordinate_rows(found.equations.model, found.q)]
-    words = f"<p>{text(found.message)}</p>"
-    inputs = [(name, f"{value} {unit}".strip()) for name, value, unit in found.input_rows]
-    for what, pairs in (("input", inputs), ("output", outputs)):
-        words += _listed(what, pairs) if pairs else ""
-    listed = table(("coordinate", "value"), rows[: 2 * LIMITS.most_rows])
-    if len(rows) > 2 * LIMITS.most_rows or len(rows) < len(found.q):
-        listed += f"<p>Not all of {len(found.q)} coordinates are listed one by one; <code>coordinates</code> has them all.</p>"
-    if len(rows) > LIMITS.most_rows:
-        listed = f"<details><summary>{len(found.q)} coordinates</summary>{listed}</details>"
-    return words + listed + _view("the robot at rest", lambda: [pose_clip(found.equations, found)])
-
-
-def _numbers(value: Any) -> str:
-    """A number, or a list of numbers, with six digits; long lists are cut."""
-    values = np.ravel(value).tolist()
-    if np.ndim(value) == 0:
-        return f"{values[0]:.6g}"
-    return f"[{', '.join(f'{x:.6g}' for x in values[: LIMITS.most_numbers])}{', ...' if len(values) > LIMITS.most_numbers else ''}]"
-
-
-def _listed(what: str, rows: Sequence[tuple[str, str]]) -> str:
-    """A table of inputs or outputs; the rest of a long one is folded."""
-    head = (what, "value")
-    if len(rows) <= LIMITS.most_rows + 2:
-        return table(head, rows)
-    first, others = rows[: LIMITS.most_rows], rows[LIMITS.most_rows :]
-    return f"{table(head, first)}<details><summary>{len(others)} more {what}s</summary>{table(head, others)}</details>"
 
 
 def _remarks(notes: Sequence[str]) -> str:
@@ -145,7 +101,7 @@ def result_html(run: Result) -> str:
         return [run_clip(eqs, run, most=LIMITS.most_frames)] if len(run.time) else []
 
     first, *_ = repr(run).split("\n", 1)
-    return f"<p>{text(first)}</p>" + _remarks(run.warnings) + _view("the motion", clips)
+    return f"<p>{text(first)}</p>" + _remarks(run.remarks) + _view("the motion", clips)
 
 
 def _start(eqs: Equations) -> Clip:

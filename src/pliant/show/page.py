@@ -23,7 +23,7 @@ from pliant.show.plot.style import axes, style
 from pliant.show.sketch import settings, sketch
 
 if TYPE_CHECKING:
-    from pliant.analysis.numerics.result import Result
+    from pliant.analysis.motion.result import Result
     from pliant.engine.equations import Equations
 
 

@@ -5,29 +5,28 @@ from __future__ import annotations
 import os
 import pathlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import Any
 
 import numpy as np
 
 from pliant._version import __version__
-from pliant.analysis.numerics.result import Result
+from pliant.analysis.equilibrium import Equilibrium
+from pliant.analysis.motion.result import Result
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.numerics.versions import versions
 from pliant.analysis.result import AnalysisResult
-from pliant.analysis.statics.equilibrium import Equilibrium
-from pliant.analysis.statics.path import Path
-from pliant.engine.outputs import output_units
+from pliant.engine.equations import Equations
 from pliant.gradient.optimize import Optimum, spare_words
 from pliant.identify.compare import Comparison
 from pliant.identify.cross_validation import HeldOut, Profile
 from pliant.identify.fit import Fit
 from pliant.language.files import write_whole
 from pliant.language.message_text import INSTANCE
-from pliant.language.table_files import heading
 from pliant.show import plot
-from pliant.show.clips import Clip, path_clip, pose_clip, result_clips, run_clip
+from pliant.show.clips import Clip, result_clips, run_clip
 from pliant.show.page import constraint_error, encoded, figure_html, page, prose, sketch_html, table, text
 from pliant.show.player import player
 from pliant.show.plot.analyses import figures_of
@@ -35,9 +34,6 @@ from pliant.show.plot.identification import reference_of
 from pliant.show.plot.motion import profile_names
 from pliant.show.tables import overview, tree_lines
 from pliant.study.results import Table
-
-if TYPE_CHECKING:
-    from pliant.engine.equations import Equations
 
 
 def comparison_table(rows: Sequence[Comparison]) -> str:
@@ -323,28 +319,11 @@ def _model(eqs: Equations, part: ReportPart) -> str:
     return "".join(parts)
 
 
-def _equilibrium(eqs: Equations, found: Equilibrium, part: ReportPart) -> str:
-    parts = [f"<p>{text(found.message)}. Largest unbalanced force: {found.residual:.2g}.</p>"]
-    if found.status == "converged":
-        parts.append(f'<div class="pictures">{part.sketch(eqs, found, "the robot at rest")}</div>')
-        parts.append(part.player("the robot at rest", lambda: [pose_clip(eqs, found)]))
-    rows = [(key, f"{value:.6g}") for key, value in found.coordinates.items()]
-    along, units = profile_names(found), output_units(eqs.model)
-    outputs = [(heading(key, units[key]), _number(x)) for key, x in found.outputs.items() if key not in along]
-    if along:
-        drawn = (
-            part.figure(partial(plot.profile, found, key), f"{key} along the rod") for key in along[: LIMITS.most_plots]
-        )
-        parts.append(f'<div class="pictures">{"".join(drawn)}</div>')
-    parts.append(table(("output", "value"), outputs) if outputs else "")
-    return "".join([*parts, _long_table(("coordinate", "value (SI)"), rows)])
-
-
 def _result(eqs: Equations, found: AnalysisResult, part: ReportPart) -> str:
     """The section of any result: its message, plots and tables, and the poses that it plays."""
     parts = [f"<p>{text(found.message)}</p>" if found.message else ""]
     if found.status != Status.FAILED:
-        drawn = "".join(part.figure(draw, words) for draw, words in figures_of(found))
+        drawn = "".join(part.figure(draw, words) for draw, words in islice(figures_of(found), LIMITS.most_plots))
         parts.append(f'<div class="pictures">{drawn}</div>' if drawn else "")
     for sheet in found.sheets():
         parts.append(f"<h3>{text(sheet.title)}</h3>" if sheet.title else "")
@@ -375,15 +354,6 @@ def _motion(eqs: Equations, run: Result, part: ReportPart) -> str:
         ("evaluations", str(timing.evaluations)),
     ]
     return "".join([*parts, "<h3>Timing</h3>", table(("", ""), rows)])
-
-
-def _path(eqs: Equations, found: Path, part: ReportPart) -> str:
-    parts = [f"<p>{text(found.message)} ({text(found.status)}). Varied: {text(found.parameter)}.</p>"]
-    if len(found) > 1:
-        parts.append(f'<div class="pictures">{part.figure(found.plot, "the path")}</div>')
-        parts.append(part.player("the poses along the path", lambda: [path_clip(eqs, found)], (len(found), "poses")))
-    rows = [(x.kind, f"{x.value:.6g}", ", ".join(x.moves)) for x in found.special]
-    return "".join([*parts, table(("special point", f"{found.parameter} (SI)", "moves"), rows) if rows else ""])
 
 
 def _motion_figures(run: Result, part: ReportPart) -> Iterator[str]:
@@ -464,7 +434,7 @@ def _sweep(eqs: Equations, found: SweepContent, part: ReportPart) -> str:
 
 def _case_clip(case: int, eqs: Equations, found: Result | Equilibrium) -> Clip:
     name = f"case {case}"
-    return run_clip(eqs, found, name=name) if isinstance(found, Result) else pose_clip(eqs, found, name=name)
+    return run_clip(eqs, found, name=name) if isinstance(found, Result) else replace(result_clips(found)[0], name=name)
 
 
 def _optimum(eqs: Equations, found: Optimum, part: ReportPart) -> str:
@@ -515,17 +485,9 @@ def _long_table(head: Sequence[str], rows: Sequence[Sequence[Any]], what: str = 
     )
 
 
-def _number(value: Any) -> str:
-    if isinstance(value, list | tuple | np.ndarray):
-        return "[" + ", ".join(f"{x:.6g}" for x in np.ravel(value)) + "]"
-    return "-" if not np.isfinite(value) else f"{value:.6g}"
-
-
 Writer = Callable[["Equations", Any, ReportPart], str]
 WRITERS: dict[type, tuple[str, Writer]] = {
-    Equilibrium: ("Equilibrium", _equilibrium),
     Result: ("Motion", _motion),
-    Path: ("Path of equilibria", _path),
     ComparisonContent: ("Comparison", _comparison),
     Fit: ("Fit", _fit),
     FitContent: ("Fit", _fit),

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import casadi as ca
 import numpy as np
 
+from pliant.engine.equations import Equations
 from pliant.engine.model.system import PLACEMENT_SIZE, Element
 from pliant.parts.motion.base import Motion
-
-if TYPE_CHECKING:
-    from pliant.engine.equations import Equations
 
 
 @dataclass(frozen=True)

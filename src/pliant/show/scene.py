@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import casadi as ca
 import numpy as np
 
 from pliant.engine.contacts import Contacts, contacts_at
+from pliant.engine.equations import Equations, Values
 from pliant.engine.frames import frame_motion
 from pliant.engine.kernel import route_kernels
 from pliant.engine.model import placement_matrices
+from pliant.engine.model.model import Model
 from pliant.language.placement import Attachment, Axis, Placement
 from pliant.language.scalar import AS_AT_START
 from pliant.parts.body import Body, Box, Cylinder, SlenderRod, Sphere, Tube
@@ -22,6 +24,7 @@ from pliant.parts.joint import Cylindrical, Planar, Prismatic, Revolute, Univers
 from pliant.parts.joint.coordinate import LengthCoordinate
 from pliant.parts.link import Axial, Beam
 from pliant.parts.link.axial import AXIAL, ROPE, driven_rope_force, rope_force
+from pliant.parts.mesh import MeshBase
 from pliant.parts.surface import (
     BoxSurface,
     CapsuleSurface,
@@ -35,6 +38,7 @@ from pliant.parts.surface import (
 )
 from pliant.parts.surface.solid import TriangleSurface
 from pliant.parts.surface.triangles import BOX, BOX_FACES, Triangles
+from pliant.robot.robot import RobotSpec
 from pliant.show.marks import (
     JointMark,
     LinkMark,
@@ -50,12 +54,6 @@ from pliant.show.marks import (
 )
 from pliant.show.rod_curve import ChosenPlaces, rod_curve
 from pliant.show.surfaces import SurfaceForm, SurfaceMark, coarser
-
-if TYPE_CHECKING:
-    from pliant.engine.equations import Equations, Values
-    from pliant.engine.model.model import Model
-    from pliant.parts.mesh import MeshBase
-    from pliant.robot.robot import RobotSpec
 
 
 @dataclass(frozen=True)

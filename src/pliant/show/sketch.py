@@ -8,19 +8,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakSet
 
 import numpy as np
 
-from pliant.analysis.numerics.result import Result
+from pliant.analysis.equilibrium import Equilibrium
+from pliant.analysis.motion.result import Result
 from pliant.analysis.numerics.state import assemble
-from pliant.analysis.statics.equilibrium import Equilibrium, state_at
+from pliant.analysis.states import state_at
+from pliant.engine.equations import Equations, InputValues, Values, need_equations
 from pliant.engine.state import State, state_of
-from pliant.language.arguments import ArgumentError, flag, need_equations, vector
+from pliant.language.arguments import ArgumentError, flag, vector
 from pliant.language.files import write_whole
 from pliant.language.parameter import Environment
+from pliant.parts.mesh import MeshBase
 from pliant.robot.flattening import flatten
+from pliant.robot.robot import RobotSpec
 from pliant.show import outlines
 from pliant.show.camera import Camera, View, choose_camera, look_from, view_direction
 from pliant.show.clips import parameters_of_run
@@ -29,11 +33,6 @@ from pliant.show.marks import Scene, outline, push_scale
 from pliant.show.names import NAME_LAYOUT, NameLabel, OccupiedSpace, first_of_each, place_names
 from pliant.show.scene import make_scene
 from pliant.show.symbols import PictureSymbols
-
-if TYPE_CHECKING:
-    from pliant.engine.equations import Equations, InputValues, Values
-    from pliant.parts.mesh import MeshBase
-    from pliant.robot.robot import RobotSpec
 
 
 @dataclass(frozen=True)
@@ -382,7 +381,7 @@ def draw_meshes(spec: RobotSpec) -> Any:
 
 
 def _places(flat: RobotSpec, mesh: MeshBase) -> np.ndarray:
-    size = np.array([float(x) for x in mesh.drawing.size(Environment(flat).value)])
+    size = np.array([float(x) for x in mesh.drawing.size(Environment(flat.parameters).value)])
     return np.asarray(mesh.lattice.shares * size)
 
 

@@ -197,7 +197,7 @@ class Overview:
 def overview(spec: RobotSpec) -> Overview:
     """The tables, the tree and the totals of a robot."""
     flat = flatten(spec)
-    environment = Environment(flat)
+    environment = Environment(flat.parameters)
     coordinates = coordinate_table(flat)
     build, obstacle = _built(flat)
     of_rods = coordinates_of_rods(build) if build is not None else []

@@ -12,23 +12,22 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from pliant.analysis.base import Analysis, analysis
-from pliant.analysis.motion.job import end_message
-from pliant.analysis.motion.result_builder import FRAME_PARTS
-from pliant.analysis.motion.simulate import Request, read_request
+from pliant.analysis.motion.result import Result
+from pliant.analysis.motion.run import Request, acting_controllers, end_message
 from pliant.analysis.motion.uninterrupted_runs import UninterruptedRun, UninterruptedRuns
 from pliant.analysis.numerics.blas_threads import one_blas_thread
 from pliant.analysis.numerics.law_ranges import outside_laws
-from pliant.analysis.numerics.result import ENERGIES, Result
+from pliant.analysis.numerics.result import ENERGIES, FRAME_PARTS
 from pliant.analysis.numerics.state import INITIAL
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.remarks.input_limits import beyond_limits_in_motion
 from pliant.analysis.simulate import Simulate
-from pliant.analysis.statics.equilibrium import Equilibrium, state_at
+from pliant.analysis.states import state_at
 from pliant.engine.equations import Equations
 from pliant.engine.input_values import INSTANT, inputs_over_time
 from pliant.engine.outputs import output_names, output_units
 from pliant.engine.state import State
-from pliant.language.arguments import ArgumentError, is_number, mapping
+from pliant.language.arguments import ArgumentError, mapping
 from pliant.language.message_text import suggestion
 from pliant.study.structures import Values
 
@@ -134,8 +133,8 @@ class Motions(CaseAnalysis):
     name = "simulate"
 
     def _request(self) -> Request:
-        given = {"until": Simulate.model_fields["until"].default, **self.options}
-        return read_request(**{name: x for name, x in given.items() if name not in ("start", "inputs")})
+        given = {name: x for name, x in self.options.items() if name not in ("start", "inputs")}
+        return Simulate.of(given).request()
 
     def check(self, eqs: Equations) -> None:
         """Reject invalid options, and unknown names in `keep`."""
@@ -191,10 +190,10 @@ class Motions(CaseAnalysis):
                 if made is not None and made.t is not None:
                     beyond = beyond_limits_in_motion(eqs.model, request.times, [(request.begin, here[k].binding)])
                     return Outcome(COMPLETED, "; ".join([end_message(made.t), *beyond]), quick.kept_of(made))
-                acting = request.acting(eqs, cases[k].parameters)
-                run = request.run(here[k], states[k], acting, as_placed=as_placed and cases[k].start is None)
+                acting = acting_controllers(request.controllers, eqs, cases[k].parameters)
+                run = request.run_from(here[k], states[k], acting, as_placed=as_placed and cases[k].start is None)
                 return Outcome(
-                    str(run.status), "; ".join([run.message, *run.warnings]), _of_motion(run, request.times, kept)
+                    str(run.status), "; ".join([run.message, *run.remarks]), _of_motion(run, request.times, kept)
                 )
 
             begin, size = 0, 1
@@ -348,8 +347,6 @@ class OneByOne(CaseAnalysis):
         found = self.kind.of({**options, "on_failure": "return"}).analyse(eqs)
         if found.status == Status.FAILED:
             return Outcome(FAILED, found.message, {})
-        if isinstance(found, Equilibrium):
-            return _of_equilibrium(found)
         arrays = {name: x for name, x in found.arrays() if not self.keep or name in self.keep}
         own = {axis: found.recorded.names(axis) for axis in found.recorded.labels if axis not in _named(eqs)}
         message = "; ".join(filter(None, (found.message, *found.remarks)))
@@ -360,25 +357,6 @@ def case_analysis(name: str, options: Mapping[str, Any], keep: tuple[str, ...] |
     """The analysis of this name with its options, for many cases. keep: variables to keep; None: the usual ones."""
     kept = analysis(name).kept if keep is None else keep
     return Motions(options, kept) if name == Motions.name else OneByOne(name, options, kept)
-
-
-def _of_equilibrium(rest: Equilibrium) -> Outcome:
-    """Positions, multipliers, residual, stability and outputs."""
-    arrays: Arrays = {
-        "q": (("coordinate",), rest.q),
-        "multiplier": (("constraint",), np.asarray(rest.multipliers)),
-        "residual": ((), np.asarray(rest.residual, dtype=float)),
-        "stable": ((), _truth(rest.stable)),
-    }
-    for name, value in rest.outputs.items():
-        axes = () if is_number(value) else (f"output.{name}.part",)
-        arrays[f"output.{name}"] = axes, np.asarray(value, dtype=float)
-    return Outcome(str(rest.status), rest.message, arrays)
-
-
-def _truth(value: bool | None) -> np.ndarray:
-    """1 and 0 for true and false, NaN where it is not known."""
-    return np.asarray(np.nan if value is None else float(value))
 
 
 def units(eqs: Equations) -> dict[str, str]:

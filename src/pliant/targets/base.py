@@ -18,8 +18,9 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 from pydantic import StrictBool, ValidationError
 
+from pliant.engine.equations import need_equations
 from pliant.io.c_text import ExportError
-from pliant.language.arguments import ArgumentError, file_name, known_keywords, need_equations
+from pliant.language.arguments import ArgumentError, file_name, known_keywords
 from pliant.language.base import Part, read_errors
 from pliant.language.files import write_whole
 

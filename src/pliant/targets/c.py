@@ -12,8 +12,8 @@ from pydantic import Field, InstanceOf
 from pliant._version import __version__
 from pliant.analysis.integrators import chosen_method
 from pliant.analysis.motion.plant import model_controllers
-from pliant.analysis.motion.simulate import simulate
 from pliant.analysis.numerics.status import Status
+from pliant.analysis.simulate import simulate
 from pliant.control.feedback import StateFeedback
 from pliant.control.limits import named
 from pliant.engine.c_code import literal
@@ -124,7 +124,7 @@ def tried(model: Model, method: str, step: float) -> Trial:
     tried_for = f"{method} with steps of {step:g} s, tried for {until:g} s"
     if run.status != Status.COMPLETED:
         return Trial(False, f"{tried_for}, fails: {run.message}")
-    open_balance = [remark for remark in run.warnings if ENERGY in remark]
+    open_balance = [remark for remark in run.remarks if ENERGY in remark]
     if open_balance:
         other = "" if method == "generalized_alpha" else ", or generalized_alpha"
         share = open_balance[0].partition(" in the steps")[0]

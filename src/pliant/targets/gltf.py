@@ -16,9 +16,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pliant.analysis.derivation.derive import derive
-from pliant.analysis.numerics.result import Result
-from pliant.engine.equations import Equations
-from pliant.language.arguments import need_equations
+from pliant.analysis.motion.result import Result
+from pliant.engine.equations import Equations, need_equations
 from pliant.parts.geometry import arrays
 from pliant.robot.reader import load_text
 from pliant.show.clips import Clip, run_clip, start_clip

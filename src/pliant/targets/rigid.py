@@ -16,10 +16,11 @@ import scipy
 from pydantic import Field
 
 from pliant.analysis.derivation.rod_frequencies import with_rod_frequencies
+from pliant.analysis.equilibrium import Equilibrium, equilibrium
 from pliant.analysis.modes import modes
 from pliant.analysis.numerics.state import AssemblyError, assemble
 from pliant.analysis.numerics.status import AnalysisFailed
-from pliant.analysis.statics.equilibrium import Equilibrium, equilibrium, state_at
+from pliant.analysis.states import state_at
 from pliant.engine.equations import Equations
 from pliant.engine.model.model import compile_model
 from pliant.engine.workspace import EvaluationError

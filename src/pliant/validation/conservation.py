@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from pliant.analysis.derivation.derive import derive
-from pliant.analysis.motion.simulate import simulate
+from pliant.analysis.simulate import simulate
 from pliant.engine.equations import Equations
 from pliant.robot.reader import load_text
 from pliant.validation.case import CaseResult, Line, Plot, cases_of

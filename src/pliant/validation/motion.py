@@ -8,7 +8,7 @@ import numpy as np
 import scipy
 
 from pliant.analysis.derivation.derive import derive
-from pliant.analysis.motion.simulate import simulate
+from pliant.analysis.simulate import simulate
 from pliant.engine.equations import Equations
 from pliant.robot.reader import load, load_text
 from pliant.validation.case import CaseResult, Line, Plot, cases_of

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.analysis.derivation.derive import derive
+from pliant.analysis.equilibrium import equilibrium
 from pliant.analysis.modes import modes
-from pliant.analysis.motion.simulate import simulate
-from pliant.analysis.statics.equilibrium import equilibrium
+from pliant.analysis.simulate import simulate
 from pliant.robot.reader import load, load_text
 from pliant.validation.case import CaseResult, Line, Plot, cases_of
 from pliant.validation.conservation import momentum

@@ -12,9 +12,9 @@ import numpy as np
 import scipy
 
 from pliant.analysis.derivation.derive import derive
+from pliant.analysis.equilibrium import equilibrium
 from pliant.analysis.integrators import GeneralizedAlpha
-from pliant.analysis.motion.simulate import simulate
-from pliant.analysis.statics.equilibrium import equilibrium
+from pliant.analysis.simulate import simulate
 from pliant.engine.equations import Equations
 from pliant.identify.compare import compare
 from pliant.identify.recording import drive

@@ -7,7 +7,7 @@ import scipy
 
 from pliant.analysis.derivation.derive import derive
 from pliant.analysis.modes import modes
-from pliant.analysis.statics.continuation import continuation
+from pliant.analysis.path import continuation
 from pliant.robot.reader import load_text
 from pliant.validation.case import CaseResult, Line, Plot, cases_of
 

@@ -21,6 +21,6 @@ joints: {{flight: {{type: free, child: ball, z: {{initial: 10 cm, rate: -{speed}
 contacts: {{hit: {{between: [ball, plate]}}}}
 """
     run = pliant.simulate(pliant.derive(pliant.load_text(text)), 0.1 / speed + 0.01)
-    said = [note for note in run.warnings if "the contact is too soft" in note]
+    said = [note for note in run.remarks if "the contact is too soft" in note]
     assert bool(said) == remark
     assert all("'plate'" in note and "0.001 m thick" in note for note in said)

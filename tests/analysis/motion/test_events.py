@@ -23,7 +23,7 @@ joints: {p: {type: prismatic, child: a, axis: x, displacement: {initial: 1 m, sp
 
 
 def times(run: pliant.Result, name: str) -> list[float]:
-    return [float(text.split("=")[1].split()[0]) for text in run.warnings if text.startswith(name)]
+    return run.events[name].tolist()
 
 
 @pytest.fixture(scope="module")

@@ -269,13 +269,13 @@ def test_positions_over_time_have_their_rates(moved, given):
     np.testing.assert_allclose(run["x"].rate, 0.3 * np.cos(3 * t), atol=1e-6)
     np.testing.assert_allclose(force(run)[1:-1], -1.8 * np.sin(3 * t[1:-1]), atol=1e-3)
     assert balance(run) < 1e-6
-    assert run.warnings == ()
+    assert run.remarks == ()
 
 
 def test_straight_lines_between_samples_are_mentioned(moved):
     given = ([0.0, 0.5, 1.0], [0.0, 0.1, 0.0], "linear")
     run = pliant.simulate(moved, 1.0, inputs={"u": given}, start={"d(x)/dt": 0.2})
-    assert any("jumps at 1 times" in note and "not in the multipliers" in note for note in run.warnings)
+    assert any("jumps at 1 times" in note and "not in the multipliers" in note for note in run.remarks)
     assert balance(run) < 1e-9
 
 

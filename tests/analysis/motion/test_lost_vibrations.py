@@ -31,7 +31,7 @@ joints:
 
 def lost(run: pliant.Result) -> list[str]:
     """The remarks on lost vibrations."""
-    return [note for note in run.warnings if note.startswith("a vibration of")]
+    return [note for note in run.remarks if note.startswith("a vibration of")]
 
 
 @pytest.mark.parametrize(("joint", "stiffness"), [("prismatic", STIFFNESS), ("revolute", 100 * STIFFNESS)])

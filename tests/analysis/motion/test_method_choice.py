@@ -7,7 +7,7 @@ import pytest
 
 import pliant
 from pliant.analysis.integrators import GeneralizedAlpha, Rosenbrock
-from pliant.analysis.motion.method_choice import CROWD_TOLERANCE, choose_method
+from pliant.analysis.motion.method_choice import CHOICE, choose_method
 
 OSCILLATOR = """
 pliant: 1
@@ -148,9 +148,9 @@ def test_tolerances_that_are_given_hold_for_whatever_is_chosen():
 def test_a_start_far_from_balance_is_said_and_rest_is_not():
     eqs = pliant.derive(pliant.load("leg", variant="pretensioned"))
     thrown = pliant.simulate(eqs, 1e-4, start="initial")
-    assert any("far from equilibrium" in said and "--start equilibrium" in said for said in thrown.warnings)
+    assert any("far from equilibrium" in said and "--start equilibrium" in said for said in thrown.remarks)
     resting = pliant.simulate(eqs, 0.1)
-    assert not any("far from equilibrium" in said for said in resting.warnings)
+    assert not any("far from equilibrium" in said for said in resting.remarks)
     assert resting.energy["kinetic"].values.max() < 1e-12, "the model starts at rest"
 
 
@@ -158,8 +158,8 @@ def test_energy_that_the_steps_lose_is_said():
     """An oscillator with steps of a whole period."""
     eqs = pliant.derive(pliant.load_text(OSCILLATOR)).at(parameters={"k": 800.0})
     coarse = pliant.simulate(eqs, 20.0, method=pliant.GeneralizedAlpha(step=0.3, spectral_radius=0.5))
-    assert any("of the energy exchanged was lost" in said and "a smaller step" in said for said in coarse.warnings)
-    assert not pliant.simulate(eqs, 20.0).warnings
+    assert any("of the energy exchanged was lost" in said and "a smaller step" in said for said in coarse.remarks)
+    assert not pliant.simulate(eqs, 20.0).remarks
 
 
 @pytest.mark.parametrize(("frequency", "until"), [(50, 4.0), (200, 1.0)])
@@ -176,7 +176,7 @@ joints: {slide: {type: prismatic, axis: x, child: mass, displacement: {input: =p
     shaken = pliant.simulate(eqs, until, inputs={"push": f"sin(2*pi*{frequency}*t) N"}, save_every=until / 20)
     most = 2 / (2 * np.pi * frequency) ** 2
     assert shaken.energy["kinetic"].values.max() < 1e-6 * most
-    assert shaken.warnings == ()
+    assert shaken.remarks == ()
 
 
 def pile(count: int, law: str = "friction: 0.4") -> pliant.Equations:
@@ -199,7 +199,7 @@ def pile(count: int, law: str = "friction: 0.4") -> pliant.Equations:
 def test_impacts_of_a_pile_are_followed_only_where_they_matter():
     crowd = pile(64)
     state = crowd.initial_state()
-    assert choice(crowd, 1.0).method == GeneralizedAlpha(rtol=CROWD_TOLERANCE)
+    assert choice(crowd, 1.0).method == GeneralizedAlpha(rtol=CHOICE.crowd_tolerance)
     assert isinstance(choose_method(crowd.binding, 0.0, 1.0, state.q, state.v, rtol=1e-3).method, Rosenbrock)
     assert isinstance(choice(pile(20), 1.0).method, Rosenbrock)
     assert isinstance(choice(pile(64, "restitution: 0.5"), 1.0).method, Rosenbrock)
@@ -227,11 +227,11 @@ def test_a_transient_that_decays_does_not_change_the_method():
     """Steps of a platform that is loaded suddenly become longer as stiff vibrations decay."""
     run = pliant.simulate(pliant.derive("parallel_rods"), 1.5, save_every=0.1)
     assert "Rosenbrock" in run.method
-    assert run.warnings == ()  # neither energy nor rates of the model's own start
+    assert run.remarks == ()  # neither energy nor rates of the model's own start
     fine = pliant.simulate(pliant.derive("parallel_rods"), 1.5, save_every=0.1, rtol=1e-6)
     assert np.abs(run["place"].values - fine["place"].values).max() < 1e-3 * np.ptp(fine["place"].values, axis=0).max()
 
 
 def test_robots_at_rest_have_no_energy_remark():
     run = pliant.simulate(pliant.derive("leaf_spring"), 1.0)
-    assert not any("energy" in note for note in run.warnings)
+    assert not any("energy" in note for note in run.remarks)

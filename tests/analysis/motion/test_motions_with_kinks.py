@@ -37,7 +37,7 @@ def test_a_run_begins_with_the_rate_after_a_kink(motion: str, how: str) -> None:
     run = pliant.simulate(eqs, 1.0)
     assert run.v[0, 0] == pytest.approx(KINKS[motion])
     assert run.q[-1, 0] == pytest.approx(KINKS[motion])
-    assert not run.warnings
+    assert not run.remarks
 
 
 def test_the_begin_of_a_run_may_be_any_kink() -> None:

@@ -203,7 +203,7 @@ joints:
 
 def test_a_robot_that_stays_at_rest_exchanges_no_energy() -> None:
     """Its energies are round-off, of which any share may be missing."""
-    assert pliant.simulate(pliant.derive("leaf_spring"), 1.0).warnings == ()
+    assert pliant.simulate(pliant.derive("leaf_spring"), 1.0).remarks == ()
 
 
 PUSHED = """
@@ -237,7 +237,7 @@ def test_vibrations_after_a_jump_of_a_prescribed_velocity_are_damped_by_no_more_
     jump = np.searchsorted(run.time, 1.0)
     dissipated = run.recorded["dissipated"]
     assert dissipated[jump + 5] - dissipated[jump - 1] < run.recorded["kinetic"].max()
-    assert not [note for note in run.warnings if "energy exchanged" in note]
+    assert not [note for note in run.remarks if "energy exchanged" in note]
 
 
 BRAKED = """

@@ -72,7 +72,7 @@ def test_a_start_off_the_loop_is_moved_onto_it_and_said_so(four_bar):
     q, v = four_bar.initial_state()
     run = simulate(four_bar, 0.1, start=State(q + [0.0, 0.05, 0.0], v))
     assert run.constraint_error.max() < 1e-10
-    assert any("violated the constraints by 0.0" in note for note in run.warnings)
+    assert any("violated the constraints by 0.0" in note for note in run.remarks)
 
 
 def test_a_loop_that_cannot_close_is_refused():
@@ -161,7 +161,8 @@ def test_an_event_is_located_and_stops_the_run():
     assert "crossing" in run.message
     named = simulate(eqs, 4.0, parameters={"c": 0.0}, events=[Event("place", stop=False, name="zero")])
     assert named.status == "completed"
-    assert len([note for note in named.warnings if note.startswith("zero at")]) == 6
+    np.testing.assert_allclose(named.events["zero"], np.pi / 10 * (2 * np.arange(6) + 1), atol=1e-6)
+    assert "zero at t = 0.314" in named.remarks[0]
 
 
 def test_a_mid_step_function_sets_inputs_and_parameters():
@@ -248,7 +249,7 @@ joints:
     run = simulate(derive(load_text(text)), 1.0, rtol=rtol, save_at=np.linspace(0, 1, 51))
     force = -1e8 * run["squeeze"].values - 1e3 * run["squeeze"].rate
     np.testing.assert_allclose(force, -0.1 * (2 * np.pi) ** 2 * np.sin(2 * np.pi * run.time), atol=0.01)
-    assert not run.warnings
+    assert not run.remarks
 
 
 FOUR_BAR_WITH_CELL = """
@@ -347,9 +348,9 @@ def test_saving_outside_the_run_is_refused(four_bar):
 
 
 def test_saving_on_the_way_keeps_what_a_mid_step_function_has_set(tmp_path, monkeypatch):
-    from pliant.analysis.motion import job as module
+    from pliant.analysis.motion import run as module
 
-    monkeypatch.setattr(module, "LEAST_SAVE_COST", 0.0)
+    monkeypatch.setattr(module, "PACE", module.Pace(least_save_cost=0.0))
     eqs = derive(load_text(OSCILLATOR))
 
     def once(now):

@@ -39,12 +39,12 @@ joints:
 
 def unstable(run: pliant.Result) -> list[str]:
     """The remarks on damped growth."""
-    return [note for note in run.warnings if note.startswith("the robot is unstable")]
+    return [note for note in run.remarks if note.startswith("the robot is unstable")]
 
 
 def distorted(run: pliant.Result) -> list[str]:
     """The remarks on vibrations."""
-    return [note for note in run.warnings if note.startswith("a vibration of")]
+    return [note for note in run.remarks if note.startswith("a vibration of")]
 
 
 @pytest.mark.parametrize("damping_ratio", [0.0, 0.1, -0.05])

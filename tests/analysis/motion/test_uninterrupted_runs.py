@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.analysis.motion.simulate import read_request
-from pliant.analysis.motion.uninterrupted_runs import ENDED, TRIED, UninterruptedRuns
+from pliant.analysis.motion.uninterrupted_runs import ONE_CALL, UninterruptedRuns
+from pliant.analysis.simulate import Simulate
 
 KEPT = ("q", "v", "a", "multiplier")
 
@@ -15,7 +15,7 @@ def new_room(name, axes, shape):
 
 
 def run_whole(eqs, kept=KEPT, **options):
-    request = read_request(**options)
+    request = Simulate.of(options).request()
     quick = UninterruptedRuns(request, eqs, kept)
     assert quick.possible
     state = eqs.initial_state(t=request.begin)
@@ -39,7 +39,7 @@ def run_whole(eqs, kept=KEPT, **options):
 def test_they_are_the_runs_of_simulate(robot, inputs, options):
     eqs = pliant.derive(robot).at(inputs=inputs)
     outputs = tuple(f"output.{name}" for name in eqs.model.spec.outputs)
-    plain = UninterruptedRuns(read_request(**options), eqs, (*KEPT, *outputs)).possible
+    plain = UninterruptedRuns(Simulate.of(options).request(), eqs, (*KEPT, *outputs)).possible
     quick, found = run_whole(eqs, (*KEPT, *outputs) if plain else KEPT, **options)
     expected = pliant.simulate(eqs, **options)
     assert found.t == pytest.approx(options["until"])
@@ -53,9 +53,9 @@ def test_a_run_whose_method_is_looked_at_again_is_left_to_others():
     assert pliant.simulate(pliant.derive("stiff_flop"), 0.5, rtol=1e-6).timing.steps > 100
     assert found.t is None
     assert (quick.tried, quick.ended) == (1, 0)
-    quick.tried = TRIED
+    quick.tried = ONE_CALL.tried
     assert not quick.worthwhile
-    quick.ended = int(ENDED * TRIED)
+    quick.ended = int(ONE_CALL.ended * ONE_CALL.tried)
     assert quick.worthwhile
 
 
@@ -70,4 +70,4 @@ def test_a_run_whose_method_is_looked_at_again_is_left_to_others():
     ],
 )
 def test_what_needs_python_on_its_way_is_none(robot, kept, options):
-    assert not UninterruptedRuns(read_request(0.1, **options), pliant.derive(robot), kept).possible
+    assert not UninterruptedRuns(Simulate(until=0.1, **options).request(), pliant.derive(robot), kept).possible

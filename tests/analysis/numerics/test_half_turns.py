@@ -32,9 +32,9 @@ def test_a_prescribed_rotation_stops_at_half_a_turn_with_a_clear_message(prescri
 def test_frames_that_close_the_wrong_way_round_have_a_remark(components: str, initial: float, remark: bool) -> None:
     run = pliant.simulate(turned(components, initial=initial), 0.1)
     assert run.q[-1, 0] == pytest.approx(np.pi if remark else 0.0, abs=1e-9)
-    assert any("turned by 180 deg" in note for note in run.warnings) == remark
+    assert any("turned by 180 deg" in note for note in run.remarks) == remark
 
 
 def test_half_a_turn_about_a_free_axis_has_no_remark() -> None:
-    assert not any("180" in note for note in pliant.simulate(turned("[rx]", initial=180.0), 0.1).warnings)
-    assert not any("180" in note for note in pliant.simulate(turned("[rx, ry]", initial=180.0), 0.1).warnings)
+    assert not any("180" in note for note in pliant.simulate(turned("[rx]", initial=180.0), 0.1).remarks)
+    assert not any("180" in note for note in pliant.simulate(turned("[rx, ry]", initial=180.0), 0.1).remarks)

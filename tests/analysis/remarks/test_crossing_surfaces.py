@@ -57,9 +57,9 @@ def test_parts_that_overlap_deeply_have_a_remark_with_names_and_depth(
     eqs = robot(first, second, position)
     run = pliant.simulate(eqs, 0.01)
     assert np.all(run.q[-1] == run.q[0])  # nothing parts them
-    (note,) = across(run.warnings)
+    (note,) = across(run.remarks)
     assert f"one and two by {depth:.2g} m" in note
-    assert across(pliant.equilibrium(eqs, on_failure="return").warnings)
+    assert across(pliant.equilibrium(eqs, on_failure="return").remarks)
 
 
 @pytest.mark.parametrize(
@@ -74,9 +74,9 @@ def test_parts_that_overlap_deeply_have_a_remark_with_names_and_depth(
     ],
 )
 def test_parts_with_contacts_as_deep_as_they_are_have_none(second: str, position: str) -> None:
-    assert not across(pliant.simulate(robot(BLOCK, second, position), 1e-4).warnings)
+    assert not across(pliant.simulate(robot(BLOCK, second, position), 1e-4).remarks)
 
 
 @pytest.mark.parametrize("name", ["gripper", "hopper", "sleeve", "snake"])
 def test_bundled_robots_have_no_such_remark(name: str) -> None:
-    assert not across(pliant.simulate(pliant.derive(pliant.load(name)), 1e-3).warnings)
+    assert not across(pliant.simulate(pliant.derive(pliant.load(name)), 1e-3).remarks)

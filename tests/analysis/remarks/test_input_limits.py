@@ -55,23 +55,23 @@ class Constant:
 )
 def test_given_inputs(eqs, force):
     run = pliant.simulate(eqs, 0.5, inputs={"force": force}, save_every=0.05)
-    (text,) = limits_in(run.warnings)
+    (text,) = limits_in(run.remarks)
     assert "the input 'force' is 9 N at t = " in text
     assert "above its maximum of 5 N; it is applied as given, not limited" in text
-    assert not limits_in(pliant.simulate(eqs, 0.5, inputs={"force": force}, parameters={"strength": 9.0}).warnings)
+    assert not limits_in(pliant.simulate(eqs, 0.5, inputs={"force": force}, parameters={"strength": 9.0}).remarks)
 
 
 def test_inputs_of_the_model():
     text = MODEL + "inputs: {force: {step: {at: 0.2 s, after: -3 N}}}\n"
-    (said,) = limits_in(pliant.simulate(pliant.derive(pliant.load_text(text)), 0.5).warnings)
+    (said,) = limits_in(pliant.simulate(pliant.derive(pliant.load_text(text)), 0.5).remarks)
     assert "is -3 N at t = 0.2" in said
     assert "below its minimum of -2 N" in said
 
 
 def test_commands_of_other_controllers(eqs):
-    (said,) = limits_in(pliant.simulate(eqs, 0.5, controllers=Constant(7.0), save_every=0.1).warnings)
+    (said,) = limits_in(pliant.simulate(eqs, 0.5, controllers=Constant(7.0), save_every=0.1).remarks)
     assert "is 7 N at t = 0.33 s, above its maximum of 5 N" in said
-    assert not limits_in(pliant.simulate(eqs, 0.5, controllers=Constant(5.0)).warnings)
+    assert not limits_in(pliant.simulate(eqs, 0.5, controllers=Constant(5.0)).remarks)
 
 
 def test_designed_controllers_saturate(eqs):
@@ -79,10 +79,10 @@ def test_designed_controllers_saturate(eqs):
     away = eqs.state({"rail": -0.5})
     run = pliant.simulate(eqs, 0.5, start=away, controllers=StateFeedback(eqs, regulator))
     assert run.inputs["force"].max() == 5.0
-    assert not limits_in(run.warnings)
-    assert any("saturated" in text for text in run.warnings)
+    assert not limits_in(run.remarks)
+    assert any("saturated" in text for text in run.remarks)
     wide = StateFeedback(eqs, regulator, limits=Limits(lower={"force": -50.0}, upper={"force": 50.0}))
-    (said,) = limits_in(pliant.simulate(eqs, 0.5, start=away, controllers=wide).warnings)
+    (said,) = limits_in(pliant.simulate(eqs, 0.5, start=away, controllers=wide).remarks)
     assert "is -50 N" in said
 
 
@@ -114,7 +114,7 @@ def test_analyses_at_one_time(eqs, analysis):
 
 
 def test_equilibria(eqs):
-    (said,) = limits_in(pliant.equilibrium(eqs, inputs={"force": 9.0}).warnings)
+    (said,) = limits_in(pliant.equilibrium(eqs, inputs={"force": 9.0}).remarks)
     assert "the input 'force' is 9 N, above its maximum of 5 N" in said
 
 

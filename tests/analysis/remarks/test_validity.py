@@ -48,7 +48,7 @@ def test_a_linear_beam_says_where_deflections_are_not_small(plane):
     (note,) = notes(linear, force=10 * stiffness)
     assert "useless" in note
     run = simulate(linear, 0.01, parameters={"force": 10 * stiffness}, start="equilibrium")
-    assert any("useless" in note for note in run.warnings)
+    assert any("useless" in note for note in run.remarks)
 
 
 KINDS = ("pcs", "finite_element", "cosserat", "pseudo_rigid", "polynomial", "pcc")
@@ -127,7 +127,7 @@ contacts: {touch: {between: [finger, wall]}}
 def test_rods_that_bend_between_their_stations(elements: int, is_off: bool) -> None:
     eqs = derive(load_text(FINGER.replace("ELEMENTS", str(elements))))
     rest = equilibrium(eqs)
-    remarks = [note for note in rest.warnings if "straight edges" in note]
+    remarks = [note for note in rest.remarks if "straight edges" in note]
     assert bool(remarks) == is_off
     if is_off:
         # an arc of length l that turns by the angle M l / (E I): its height over the chord
@@ -151,9 +151,9 @@ def test_a_rod_that_turns_by_more_than_half_a_revolution_between_stations_is_not
     eqs = derive(load_text(TOPPLED.replace("LAW", law).replace("MODEL", kind)))
     found = equilibrium(eqs, on_failure="return")
     assert found.frames["arm.tip"].position[2] < -0.4
-    assert [note for note in found.warnings if "compressed" in note or "stretched" in note] == []
+    assert [note for note in found.remarks if "compressed" in note or "stretched" in note] == []
     run = simulate(eqs, 0.01, start=found.state)  # nor is it refused as a start
-    assert [note for note in run.warnings if "compressed" in note or "stretched" in note] == []
+    assert [note for note in run.remarks if "compressed" in note or "stretched" in note] == []
 
 
 @pytest.mark.parametrize("turns", [0.5, 0.97, 1.0, 1.6])
@@ -263,7 +263,7 @@ def softness(ratio):
 
 
 def coarse(found):
-    return [note for note in found.warnings if "the result is coarse" in note]
+    return [note for note in found.remarks if "the result is coarse" in note]
 
 
 @pytest.mark.parametrize("model", [*(f"{{kind: {kind}}}" for kind in (*KINDS[1:5], "gvs"))])

@@ -34,7 +34,7 @@ def test_the_tangent_is_the_second_derivative_of_the_energy_along_carried_increm
     eqs, q, rng = bent(kind, size=0.02)
     bound, carried = eqs.binding, CarriedSections(eqs.model)
     search = Relaxation(StaticEquations(bound, 0.0, 1e-10), carried, stable=True)
-    place = search._place(q, np.zeros(0))
+    place = search._at(q, np.zeros(0))
     K = search._tangent(place, np.eye(bound.nv), place.at.residual).stiffness
     plain = 0.5 * (place.at.stiffness + place.at.stiffness.T).toarray()
     zero, h = np.zeros(bound.nv), 2e-4

@@ -43,7 +43,7 @@ def test_loading_and_unloading_differ(tmp_path):
     np.testing.assert_allclose(down["rub"][held], 50 * down["slide"][held] - down.value[held], atol=1e-8)
     # files keep the history
     up.save(tmp_path / "up.nc")
-    again = pliant.load_path(tmp_path / "up.nc").point(-1)
+    again = pliant.load_result(tmp_path / "up.nc").point(-1)
     np.testing.assert_array_equal(again.state.contacts.rows, up.point(-1).state.contacts.rows)
 
 
@@ -84,7 +84,7 @@ def test_a_path_grips_a_ball_that_rolls_freely():
 
 
 def test_a_force_that_nothing_balances_has_no_path():
-    path = pliant.continuation(pliant.derive("cart_pole"), parameter="force", to=1.0)
+    path = pliant.continuation(pliant.derive("cart_pole"), parameter="force", to=1.0, on_failure="return")
     assert path.status == "failed"
     assert len(path) <= 1
     assert "balances a change of 'force'" in path.message
@@ -148,7 +148,7 @@ def test_a_path_begins_at_an_unstable_equilibrium():
     path = pliant.continuation(eqs, parameter="along", to=0.005, inputs={"down": 6e-3})
     assert path.status == "completed"
     assert not path.stable[0]
-    assert any("begins at an unstable one" in note for note in path.warnings)
+    assert any("begins at an unstable one" in note for note in path.remarks)
 
 
 def test_a_path_ends_where_friction_no_longer_holds():
@@ -161,7 +161,7 @@ joints: {flight: {type: free, child: block, rotation: {axis: y, angle: 20 deg}, 
 surfaces: {slope: {type: plane, rotation: {axis: y, angle: 20 deg}}}
 contacts: {feet: {between: [block, slope], friction: =mu}}
 """
-    path = pliant.continuation(pliant.derive(pliant.load_text(text)), parameter="mu", to=0.05)
+    path = pliant.continuation(pliant.derive(pliant.load_text(text)), parameter="mu", to=0.05, on_failure="return")
     assert path.status == "failed"
     assert path.value[-1] == pytest.approx(np.tan(np.radians(20)), rel=1e-6)
     assert "Contacts there: 'feet' sticks" in path.message

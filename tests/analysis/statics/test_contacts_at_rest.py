@@ -53,8 +53,8 @@ def test_a_block_rests_on_a_slope_by_friction_and_remembers_it(block):
     assert rest.stable
     assert all(rest.contacts.sticks)
     np.testing.assert_allclose(rest.outputs["push"], [-9.81 * np.sin(0.4), 0, 9.81 * np.cos(0.4)], atol=1e-8)
-    assert "'ground' sticks at 4 places with up to" in rest.message
-    assert "without friction it would not be in equilibrium" in rest.message
+    assert "'ground' sticks at 4 places with up to" in rest.remarks[0]
+    assert "without friction it would not be in equilibrium" in rest.remarks[0]
     # the state stays at rest, in a motion and in another search
     run = pliant.simulate(block, 1.0, start=rest, save_every=0.5)
     assert np.abs(run.q - rest.q).max() < 1e-9
@@ -68,7 +68,7 @@ def test_a_block_rests_on_a_slope_by_friction_and_remembers_it(block):
 
 def test_no_remark_on_a_floor(block):
     rest = pliant.equilibrium(block, parameters={"slope": 0.0})
-    assert "friction" not in rest.message
+    assert not rest.remarks
     assert rest.outputs["push"][2] == pytest.approx(9.81)
 
 
@@ -121,7 +121,7 @@ contacts:
     rest = pliant.equilibrium(eqs)
     assert rest.q[0] == pytest.approx(0.5 * 2 * 9.81 / 50, rel=1e-6)
     assert not any(rest.contacts.sticks)
-    assert "'ground' slides at one place" in rest.message
+    assert "'ground' slides at one place" in rest.remarks[0]
     assert rest.stiffness == pytest.approx(50, rel=1e-6) or rest.stable
     shaken = pliant.modes(eqs, at=rest, undamped=True)
     assert shaken.frequencies[0] == pytest.approx(np.sqrt(50 / 2) / (2 * np.pi), rel=1e-3)

@@ -5,10 +5,7 @@ import pytest
 from scipy.optimize import brentq
 from scipy.special import ellipk
 
-from pliant import continuation, derive, equilibrium, load_path, load_text
-from pliant.analysis.numerics.netcdf_files import ResultFileError
-from pliant.engine.core import UnknownName
-from pliant.io.results import load_result
+from pliant import continuation, derive, equilibrium, load_result, load_text
 
 TRUSS = """
 pliant: 1
@@ -158,7 +155,7 @@ def test_components_of_vector_outputs_end_paths_and_are_read_from_them(tmp_path)
     assert "'tip.x' reached 0.2" in path.message
     assert path.unit("tip.x") == "m"
     path.save(tmp_path / "path.nc")
-    np.testing.assert_array_equal(load_path(tmp_path / "path.nc")["tip.z"], path["tip"][:, 2])
+    np.testing.assert_array_equal(load_result(tmp_path / "path.nc")["tip.z"], path["tip"][:, 2])
     with pytest.raises(ValueError, match=r"the output 'tip' is a vector; name one of its components, such as tip\.x"):
         continuation(eqs, parameter="load", to=6.0, stop={"tip": 0.2})
 
@@ -239,7 +236,7 @@ def test_a_mast_on_a_ball_joint_loses_two_directions_at_once():
 def test_a_path_goes_on_from_any_point_and_back(column, tmp_path):
     whole = continuation(column, parameter="load", to=15.0, branch=1)
     whole.save(tmp_path / "path.nc")
-    saved = load_path(tmp_path / "path.nc")
+    saved = load_result(tmp_path / "path.nc")
     assert saved.status == whole.status
     assert saved.special[0].value == whole.special[0].value
     np.testing.assert_array_equal(saved["side"], whole["side"])
@@ -253,8 +250,6 @@ def test_a_path_goes_on_from_any_point_and_back(column, tmp_path):
     np.testing.assert_allclose(other["side"][-1], -whole["side"][-1], rtol=1e-9)
     with pytest.raises(IndexError, match="none of number"):
         saved.point(len(saved))
-    with pytest.raises(ResultFileError, match="load_path"):
-        load_result(tmp_path / "path.nc")
 
 
 def test_a_point_of_a_path_is_an_equilibrium(column):
@@ -296,17 +291,17 @@ def test_a_cantilever_rod_buckles_into_the_elastica():
 
 
 def test_faults_are_said_clearly(truss, column):
-    with pytest.raises(UnknownName, match="did you mean 'load'"):
+    with pytest.raises(ValueError, match="did you mean 'load'"):
         continuation(truss, parameter="loda", to=1.0)
     with pytest.raises(ValueError, match="already"):
         continuation(truss, parameter="load", to=0.0)
     with pytest.raises(ValueError, match="finite"):
         continuation(truss, parameter="load", to=np.inf)
-    with pytest.raises(ValueError, match=r"the side \+1 or -1"):
+    with pytest.raises(ValueError, match="branch: "):
         continuation(truss, parameter="load", to=1.0, branch=0)
-    with pytest.raises(UnknownName, match="output or coordinate"):
+    with pytest.raises(ValueError, match="output or coordinate"):
         continuation(truss, parameter="load", to=1.0, stop={"heigth": 0.1})
-    with pytest.raises(UnknownName, match="rate"):
+    with pytest.raises(ValueError, match="rate"):
         continuation(truss, parameter="load", to=1.0, imperfection={"sldie": 0.1})
     few = continuation(truss, parameter="load", to=6.0, max_points=5)
     assert few.status == "stopped"
@@ -322,7 +317,7 @@ parameters: {mass: 1 kg}
 bodies: {stone: {mass: =mass}}
 joints: {fall: {type: prismatic, child: stone, axis: z}}
 """
-    path = continuation(derive(load_text(stone)), parameter="mass", to=2.0)
+    path = continuation(derive(load_text(stone)), parameter="mass", to=2.0, on_failure="return")
     assert path.status == "failed"
     assert len(path) == 0
     assert "no equilibrium" in path.message

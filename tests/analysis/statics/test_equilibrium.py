@@ -1,9 +1,11 @@
 """Equilibria compared with statics in closed form, and clear messages if there is none."""
 
+import json
+
 import numpy as np
 import pytest
 
-from pliant import AnalysisFailed, derive, equilibria, equilibrium, load_text
+from pliant import AnalysisFailed, continuation, derive, equilibria, equilibrium, load_result, load_text
 from pliant.analysis.numerics.state import AssemblyError
 
 
@@ -46,13 +48,12 @@ def test_an_exactly_upright_pendulum_falls_unless_any_pose_will_do():
     found = equilibrium(eqs)
     assert (found.status, found.stable) == ("converged", True)
     assert np.cos(found.coordinates["hinge"]) == pytest.approx(1.0, abs=1e-12)
-    assert "side on which 'hinge' grows" in found.warnings[0]
-    assert found.warnings[0] in found.message
+    assert "side on which 'hinge' grows" in found.remarks[0]
     upright = equilibrium(eqs, stability="any")
     assert (upright.status, upright.stable, upright.iterations) == ("converged", False, 0)
     assert upright.coordinates["hinge"] == pytest.approx(np.pi)
     assert "unstable" in upright.message
-    assert upright.warnings == ()
+    assert upright.remarks == ()
 
 
 def test_several_starts_find_both_poses_of_the_pendulum():
@@ -110,7 +111,7 @@ def test_a_loop_that_cannot_close_is_refused_with_the_distance():
 def test_redundant_constraints_are_switched_off_and_named():
     found = equilibrium(robot(LOOP.replace("SPAN", "1.6 m").replace("COMPONENTS", "[x, y, z]")))
     assert found.status == "converged"
-    assert "ineffective constraints switched off: pin.y" in found.message
+    assert "ineffective constraints switched off: pin.y" in found.remarks[0]
 
 
 def test_a_tie_and_a_prescribed_motion_hold_in_equilibrium():
@@ -176,7 +177,7 @@ def test_forces_passed_on_the_way_do_not_excuse_an_imbalance():
     assert found.outputs["arm"] == pytest.approx(-np.radians(85), abs=1e-9)  # arm and fabric hang straight down
     held = equilibrium(derive("sleeve"))  # by friction, a little aside
     assert abs(held.outputs["arm"] + np.radians(85)) < 0.02
-    assert "friction supports the pose" in held.message
+    assert "friction supports the pose" in held.remarks[0]
 
 
 def test_a_time_limit_ends_a_search():
@@ -200,5 +201,25 @@ joints:
 """
     turning = equilibrium(derive(load_text(text.replace("ROTATION", "10 rad/s*t"))))
     still = equilibrium(derive(load_text(text.replace("ROTATION", "0.3 rad"))))
-    assert any("'turn' is driven at 10" in note for note in turning.warnings)
-    assert not still.warnings
+    assert any("'turn' is driven at 10" in note for note in turning.remarks)
+    assert not still.remarks
+
+
+@pytest.mark.parametrize("analysis", ["equilibrium", "equilibria", "path"])
+def test_results_are_saved_with_contacts_outputs_and_remarks(analysis, tmp_path):
+    eqs = derive("gripper")
+    if analysis == "equilibrium":
+        found = equilibrium(eqs, inputs={"pressure": "=60 kPa/s*t"}, time=2.0)
+    elif analysis == "equilibria":
+        found = equilibria(eqs, starts=1, inputs={"pressure": 120e3})
+    else:
+        found = continuation(eqs, parameter="pressure", to=20e3)
+    found.save(tmp_path / "found.nc")
+    again = load_result(tmp_path / "found.nc")
+    assert repr(again) == repr(found)
+    assert again.remarks == found.remarks
+    for name in found.variables():
+        if name != "contacts":
+            np.testing.assert_array_equal(getattr(again, name), getattr(found, name))
+    np.testing.assert_array_equal(again.contacts.rows, found.contacts.rows)
+    assert json.dumps(again.as_json(), default=np.ndarray.tolist)

@@ -157,7 +157,7 @@ def test_a_column_far_beyond_its_buckling_load_leans_over():
     eqs = pliant.derive(pliant.load_text(text))
     rest = pliant.equilibrium(eqs, parameters={"moment": 30 * BENDING})
     assert (rest.status, rest.stable) == ("converged", None)  # it can turn about the load's line
-    assert "passed an unstable pose" in rest.warnings[0]
+    assert "passed an unstable pose" in rest.remarks[0]
     assert rest.iterations < 60
     m = brentq(lambda m: ellipk(m) ** 2 - 30, 0.5, 1 - 1e-12)
     assert rest.frames["rod.tip"].position[2] == pytest.approx(2 * ellipe(m) / ellipk(m) - 1, abs=1e-3)

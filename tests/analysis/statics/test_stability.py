@@ -10,8 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pliant import AnalysisFailed, derive, equilibrium, load, load_text, modes
-from pliant.analysis.statics.eigenvalue_count import independent_rows, negative_eigenvalues, negative_eigenvalues_within
-from pliant.analysis.statics.stability import growth, judge, judge_large
+from pliant.analysis.statics.stability import (
+    growth,
+    independent_rows,
+    judge,
+    judge_large,
+    negative_eigenvalues,
+    negative_eigenvalues_within,
+)
 from pliant.engine.linearized import LinearizedEquations
 from pliant.robot.rod_switch import with_rod_model
 
@@ -93,7 +99,7 @@ def test_growth_of_small_systems():
     drifting = growth(np.array([[0, 1.0], [0, 1]]), none, one)
     assert drifting.growing == 0
     assert drifting.neutral > 0
-    assert growth(np.array([[-1.0, 1.0], [0, 1]]), none, one).remark == "it gives way and grows by a factor e in 1 s"
+    assert growth(np.array([[-1.0, 1.0], [0, 1]]), none, one).growth == "it gives way and grows by a factor e in 1 s"
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -191,7 +197,7 @@ ONE, NONE, TURN = np.eye(2), np.zeros((2, 2)), np.array([[0.0, 1.0], [-1.0, 0.0]
 def test_gyroscopic_terms_hold_what_lacks_stiffness_until_damping_lets_it_go():
     held = judge(linearized(-ONE, 3 * TURN, ONE))
     assert (held.stable, held.unstable, held.conservative) == (True, 0, False)
-    assert "only gyroscopic terms stabilize it" in held.remark
+    assert "only gyroscopic terms stabilize it" in held.growth
     np.testing.assert_allclose(held.values, [-1.0, -1.0])  # the stiffness itself, for paths
     # too slow: (g / 2)^2 < -k; and with damping
     assert judge(linearized(-ONE, 1.9 * TURN, ONE)).stable is False
@@ -208,7 +214,7 @@ def test_damping_that_gives_energy_is_harmless_where_more_is_taken():
     assert judge(linearized(K, np.diag([-1.0, 3.0]) + coupled, ONE)).stable is True
     growing = judge(linearized(K, np.diag([-3.0, 1.0]) + coupled, ONE))
     assert (growing.stable, growing.conservative) == (False, False)
-    assert growing.remark.startswith("it flutters at 1.59 Hz")
+    assert growing.growth.startswith("it flutters at 1.59 Hz")
     assert growing.lowest == pytest.approx(100.0)
     neutral = judge(linearized(np.diag([0.0, 1.0]), np.diag([-1.0, 0.0]), ONE))
     assert neutral.stable is False  # drifts ever faster
@@ -221,7 +227,7 @@ def test_motions_without_mass():
     assert judge(linearized(np.diag([4.0, 9.0]), np.diag([0.0, 3.0]), M)).stable is True
     gone = judge(linearized(np.diag([4.0, 9.0]), np.diag([0.0, -3.0]), M))
     assert gone.stable is False
-    assert "gives way and grows by a factor e in 0.333 s" in gone.remark
+    assert "gives way and grows by a factor e in 0.333 s" in gone.growth
 
 
 @settings(max_examples=60, deadline=None)
@@ -309,7 +315,7 @@ def test_a_weak_moment_about_a_fixed_axis_is_held_by_a_little_damping():
     eqs = derive("cantilever")
     found = equilibrium(eqs, parameters={"tip_moment": 0.2})
     assert (found.status, found.stable) == ("converged", None)
-    assert "one percent of damping stabilizes the pose" in found.warnings[0]
+    assert "one percent of damping stabilizes the pose" in found.remarks[0]
     # a strong one throws it out of its plane, with damping or without
     strong = equilibrium(eqs, parameters={"tip_moment": 0.5}, on_failure="return")
     assert (strong.status, strong.stable, strong.balanced) == ("failed", False, True)

@@ -26,7 +26,7 @@ meshes:
   strip: {{type: {kind}, drawing: {{nodes: {nodes.tolist()}, edges: {edges}}}, section: strip, material: rubber}}
 """
     rest = pliant.equilibrium(pliant.derive(load_text(text)))
-    assert rest.warnings == ()
+    assert rest.remarks == ()
     return np.array([rest.frames[f"strip.n{k + 1}"].position[[0, 2]] for k in range(len(nodes))])
 
 
@@ -95,7 +95,7 @@ outputs:
         elif held in ("one side", "two sides"):
             text = text.replace(f"edge: [1, {cells + 2}]", "edge: [1, 2]")
         rest = pliant.equilibrium(pliant.derive(load_text(text)))
-        assert (rest.status, rest.stable, rest.warnings) == ("converged", True, ())
+        assert (rest.status, rest.stable, rest.remarks) == ("converged", True, ())
         assert np.abs([rest.outputs["strain"], rest.outputs["strain_inside"]]).max() < 0.01
         places.append(np.array(rest.outputs["place"]))
         energies.append(rest.outputs["energy"])

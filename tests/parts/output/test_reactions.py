@@ -275,7 +275,7 @@ outputs:
 def test_superfluous_constraints_are_told():
     pin = "{between: [{frame: world, position: [0.4 m, 0, 1 m]}, ball], components: [z], expressed_in: world}"
     one = BEAM.replace("MODEL", "{kind: pcs, elements: 3}") + f"constraints:\n  pin: {pin}\n"
-    said = [equilibrium(derive(load_text(text))).warnings for text in (one, one + f"  again: {pin}\n")]
+    said = [equilibrium(derive(load_text(text))).remarks for text in (one, one + f"  again: {pin}\n")]
     assert not any("redundant constraints" in note for note in said[0])
     assert any("redundant constraints" in note and "force, moment" in note for note in said[1])
 

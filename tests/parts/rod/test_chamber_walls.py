@@ -139,7 +139,7 @@ def test_threads_that_would_be_longer_than_straight():
         + "loads: {pull: {frame: arm.tip, force: [0, 0, 15]}}"
     )
     found = equilibrium(derive(with_rod_model(load_text(text), "arm", "pcs:1")))
-    assert "threads of its braid are straight at 1.064" in found.warnings[0]
+    assert "threads of its braid are straight at 1.064" in found.remarks[0]
 
 
 @pytest.mark.parametrize(

@@ -164,7 +164,7 @@ def test_the_limit_of_gent_is_reported_and_never_passed():
     x = far.frames["arm.tip"].position[2] / LENGTH
     assert limit * 0.98 < x < limit
     assert AREA * uniaxial_stress("gent", x) == pytest.approx(5e4, rel=1e-6)
-    assert "left of the limit of its law 'gent' (gent_limit 4)" in far.warnings[0]
+    assert "left of the limit of its law 'gent' (gent_limit 4)" in far.remarks[0]
     with pytest.raises(EvaluationError, match=r"stretched to 4 of its length.* 0 left of the limit.*beyond"):
         equilibrium(eqs, start={"arm.stretch[1]": 3.0})
     with pytest.raises(EvaluationError, match="beyond"):

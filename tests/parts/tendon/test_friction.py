@@ -61,7 +61,7 @@ def test_at_rest_friction_is_what_the_model_says(at_rest, share):
     eqs = drum(f"type: tension, tension: =pull, friction: {MU}, at_rest: {at_rest}", "spring: 500 N/m")
     rest = pliant.equilibrium(eqs)
     assert -500 * rest.coordinates["x"] == pytest.approx(10 * share, rel=2e-3)
-    assert any("at rest" in x and "'line'" in x for x in rest.warnings) == (at_rest == "none")
+    assert any("at rest" in x and "'line'" in x for x in rest.remarks) == (at_rest == "none")
 
 
 def test_a_stretched_line_has_its_mean_tension_by_its_law():

@@ -250,12 +250,12 @@ def test_a_tendon_commanded_to_push_is_slack_with_a_warning():
     )
     eqs = derive(load_text(model + "inputs: {u: =1 - 10*t}\n"))
     run = simulate(eqs, 0.3, rtol=1e-9)
-    assert any("'rope' was commanded to -2 N" in note for note in run.warnings)
+    assert any("'rope' was commanded to -2 N" in note for note in run.remarks)
     assert float(run["rope"].min()) == 0
     # from 0.1 s on nothing acts: x = 1.5 t and before it 2 a = -(1 - 10 t)
     assert run["slide"].rate[-1] == pytest.approx(1.5 - 0.05 / 2, rel=1e-6)
     assert "was commanded to -3 N" in equilibrium(eqs, inputs={"u": -3.0}).message
-    assert not simulate(eqs, 0.05).warnings
+    assert not simulate(eqs, 0.05).remarks
 
 
 # -- in models -----------------------------------------------------------------------------------------------------------

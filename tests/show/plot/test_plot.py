@@ -150,25 +150,37 @@ def test_a_mode_swings_to_both_sides_by_the_same_amount():
     assert reach[1] > 0.05
 
 
+TRUSS = """
+pliant: 1
+world: {gravity: [0, 0, 0]}
+parameters: {load: 0 N}
+bodies: {node: {mass: 1 kg, shape: {type: sphere, radius: 1 cm}}}
+joints: {slide: {type: prismatic, child: node, axis: z, position: [0, 0, 0.2 m]}}
+links:
+  left: {type: axial, between: [{frame: world, position: [-1 m, 0, 0]}, node], spring: {coefficient: 1 kN/m, rest: as at start}}
+  right: {type: axial, between: [{frame: world, position: [1 m, 0, 0]}, node], spring: {coefficient: 1 kN/m, rest: as at start}}
+loads: {push: {frame: node, force: [0, 0, =-load]}}
+outputs: {height: {frame: node, component: z}}
+"""
+
+
 def test_a_path_marks_stability_and_special_points():
-    x = np.linspace(-1, 1, 41)
-    stable = np.abs(x) > 0.5
-    labels = ("force [N]", "deflection [m]")
-    ax = plot.path(x**3 - 0.75 * x, x, stable, marks={"limit": [10, 30]}, labels=labels)
+    path = pliant.continuation(pliant.derive(pliant.load_text(TRUSS)), parameter="load", to=6.0)
+    ax = plot.path(path, "load", "height")
     styles = {line.get_label(): line.get_linestyle() for line in ax.lines}
     assert styles["stable"] == "-"
     assert styles["unstable"] == "--"
     limit = drawn(ax, "limit")
-    np.testing.assert_allclose(limit[1], x[[10, 30]])
+    np.testing.assert_allclose(limit[0], [x.value for x in path.special])
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("load [N]", "height [m]")
     # every point lies on some piece, and pieces join
     points = {tuple(row) for line in ax.lines for row in line.get_xydata()}
-    assert all((force, place) in points for force, place in zip(x**3 - 0.75 * x, x, strict=True))
-    assert (ax.get_xlabel(), ax.get_ylabel()) == labels
-    second = plot.path(x, 0 * x, [None] * 41, ax=ax, name="straight")
+    assert all((force, place) in points for force, place in zip(path.value, path["height"], strict=True))
+    second = path.plot("load", "height", ax=ax, name="again")
     assert second is ax
-    assert "straight, not judged" in [line.get_label() for line in ax.lines]
-    with pytest.raises(ValueError, match="as many stability flags"):
-        plot.path(x, x, [True])
+    assert "again, stable" in [line.get_label() for line in ax.lines]
+    with pytest.raises(pliant.ArgumentError, match="choose one"):
+        plot.path(path, "node")
 
 
 def test_lines_can_be_told_apart_without_colour():
@@ -250,7 +262,7 @@ def test_the_command_writes_the_plot_beside_the_rows(tmp_path, capsys):
 
 
 def test_without_matplotlib_the_message_says_what_to_install():
-    code = "import sys; sys.modules['matplotlib'] = None\nimport pliant\npliant.plot.path([0], [0])"
+    code = "import sys; sys.modules['matplotlib'] = None\nimport pliant\npliant.plot.modes(None)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "pip install 'pliant[plot]'" in found.stderr
 

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from pliant.analysis.derivation.derive import derive
-from pliant.analysis.motion.simulate import simulate
+from pliant.analysis.simulate import simulate
 from pliant.engine.equations import Equations
 from pliant.io.c_text import robot_identifier
 from pliant.io.export_c import METHODS

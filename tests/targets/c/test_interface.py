@@ -12,7 +12,7 @@ from c_export import FLIER, STEP, Export, exported, needs_gcc, numbers, referenc
 
 from pliant.analysis.derivation.derive import derive
 from pliant.analysis.integrators import SemiImplicit
-from pliant.analysis.motion.simulate import simulate
+from pliant.analysis.simulate import simulate
 from pliant.robot import load_text
 
 EVALUATE = """

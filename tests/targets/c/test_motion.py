@@ -13,7 +13,7 @@ from c_export import FLIER, FOUR_BAR, SQUEEZED, TOUCHING, WARNINGS, Export, expo
 
 from pliant.analysis.derivation.derive import derive
 from pliant.analysis.integrators import GeneralizedAlpha
-from pliant.analysis.motion.simulate import simulate
+from pliant.analysis.simulate import simulate
 from pliant.io.export_c import METHODS
 from pliant.robot import load_text
 

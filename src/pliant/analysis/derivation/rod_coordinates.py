@@ -13,11 +13,11 @@ from pliant.language.traversal import collections, leaves
 from pliant.language.units import parse_unit
 from pliant.parts.rod.rod import Rod
 from pliant.parts.rod.strains import LABELS
-from pliant.robot.building import UnreadableEntries, sorted_faults
+from pliant.robot.building import sorted_faults
 from pliant.robot.flattening import flat_spec, flatten_all
 from pliant.robot.robot import RobotSpec
 from pliant.robot.rods import Finding
-from pliant.robot.semantic_checks import SemanticChecks
+from pliant.robot.semantic_checks import SemanticChecks, UnreadableEntries
 from pliant.robot.structure import of_a_rod
 
 
@@ -64,14 +64,14 @@ def rod_coordinate_faults(spec: RobotSpec) -> list[Fault]:
     if not spec.rods and not spec.attach:
         return []
     origins = flatten_all(spec)
-    checked = SemanticChecks(spec, flat_spec(spec, origins), origins, UnreadableEntries())
-    for finding in _problems(checked):
+    flat = flat_spec(spec, origins)
+    checked = SemanticChecks(spec, flat, origins, UnreadableEntries())
+    for finding in _problems(checked, flat):
         checked.report(*finding)
     return sorted_faults(checked.faults)
 
 
-def _problems(checked: SemanticChecks) -> Iterator[Finding]:
-    flat = checked.flat
+def _problems(checked: SemanticChecks, flat: RobotSpec) -> Iterator[Finding]:
     used = [
         (collection, name, leaf)
         for collection in collections(type(flat))

@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import MISSING, fields
 from typing import Any
 
-from pliant.analysis.integrators.base import Method
+from pliant.analysis.integrators.base import Method, make_run
 from pliant.analysis.integrators.explicit_runge_kutta import ExplicitRungeKutta
 from pliant.analysis.integrators.generalized_alpha import GeneralizedAlpha
 from pliant.analysis.integrators.newmark import Newmark
 from pliant.analysis.integrators.rosenbrock import Rosenbrock
 from pliant.analysis.integrators.semi_implicit import SemiImplicit
 from pliant.analysis.integrators.symplectic_euler import SymplecticEuler
-from pliant.engine.binding import Binding
-from pliant.engine.time_loop import TimeLoop
 from pliant.language.arguments import ArgumentError, choice
 from pliant.language.message_text import describe, suggestion
 
@@ -71,8 +69,3 @@ def chosen_method(
             example = f"{type(method).__name__}({option}={value!r})"
             raise ArgumentError(f"both the method and {option} are given", f"write method={example}")
     return method
-
-
-def make_run(bound: Binding, method: Method) -> TimeLoop:
-    """A run by the method with the values of the binding."""
-    return TimeLoop(bound, method.code, method.coefficients)

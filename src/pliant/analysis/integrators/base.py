@@ -10,6 +10,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from pliant.engine.binding import Binding
+from pliant.engine.time_loop import TimeLoop
 from pliant.language.arguments import ArgumentError, number, positive
 
 # An adaptive run has at least this number of steps, so that short pulses of inputs are not missed.
@@ -22,13 +24,14 @@ class Method(ABC):
     """An integration method. Final classes are frozen dataclasses of options.
 
     Class attributes:
-        name: its name on the command line and in model files.
+        name: its name on the command line and in model files; words: its description.
         code: its number in runtime/integrate.h.
         order: order of convergence of positions and rates.
         explicit: whether steps longer than the fastest vibration allows make the motion diverge.
     """
 
     name: ClassVar[str]
+    words: ClassVar[str]
     code: ClassVar[int]
     order: ClassVar[int]
     explicit: ClassVar[bool] = False
@@ -74,6 +77,11 @@ class Method(ABC):
     @abstractmethod
     def describe(self) -> str:
         """Description of the method and its options."""
+
+
+def make_run(bound: Binding, method: Method) -> TimeLoop:
+    """A run by the method with the values of the binding."""
+    return TimeLoop(bound, method.code, method.coefficients)
 
 
 def spring_and_damper(z: complex) -> tuple[float, float]:
@@ -139,6 +147,10 @@ class Adaptive(Method):
     def largest_step(self, duration: float) -> float:
         """Largest step [s] in a run of that duration [s]."""
         return super().largest_step(duration) if self.max_step is None else self.max_step
+
+    def describe(self) -> str:
+        """Description of the method and its options."""
+        return f"{self.words}, {self._stepping()}"
 
     def _stepping(self) -> str:
         return f"rtol {self.rtol:g}" if self.step is None else f"fixed step {self.step:g} s"

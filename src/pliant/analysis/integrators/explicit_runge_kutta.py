@@ -21,13 +21,10 @@ class ExplicitRungeKutta(Adaptive):
 
     name: ClassVar[str] = "explicit"
     code: ClassVar[int] = 0
+    words: ClassVar[str] = "explicit Runge-Kutta of order 5"
     order: ClassVar[int] = 5
     explicit: ClassVar[bool] = True
 
     def amplification(self, z: complex) -> complex:
         """Factor of a small motion per step; see `Method`."""
         return 1 + z * (1 + z / 2 * (1 + z / 3 * (1 + z / 4 * (1 + z / 5 * (1 + z / 5)))))
-
-    def describe(self) -> str:
-        """Description of the method and its options."""
-        return f"explicit Runge-Kutta of order 5, {self._stepping()}"

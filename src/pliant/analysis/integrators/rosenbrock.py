@@ -25,6 +25,7 @@ class Rosenbrock(Adaptive):
 
     name: ClassVar[str] = "implicit"
     code: ClassVar[int] = 1
+    words: ClassVar[str] = "implicit Rosenbrock method of order 4"
     order: ClassVar[int] = 4
 
     def amplification(self, z: complex) -> complex:
@@ -32,7 +33,3 @@ class Rosenbrock(Adaptive):
         below = 1 - z / 4  # its powers first: they exceed the range of numbers later than those of z
         terms = (1.0, -1 / 2, -1 / 16, 1 / 24, 5 / 768, -7 / 3072)
         return sum(factor * (z / below) ** k / below ** (6 - k) for k, factor in enumerate(terms))
-
-    def describe(self) -> str:
-        """Description of the method and its options."""
-        return f"implicit Rosenbrock method of order 4, {self._stepping()}"

@@ -12,8 +12,7 @@ from pliant.analysis.linear.small_motion import at_rest, first_order, largest_fo
 from pliant.analysis.numerics.quadratic_eigenvalues import ROUND_OFF, Eigenpairs, eigenpairs
 from pliant.analysis.numerics.saddle import on_allowed_motions
 from pliant.analysis.numerics.sparse_eigenvalues import NotConverged, SparseMatrices, lowest_eigenpairs
-from pliant.analysis.statics.eigenvalue_count import is_symmetric
-from pliant.analysis.statics.stability import judge_large, stiffness_scaling
+from pliant.analysis.statics.stability import is_symmetric, judge_large, stiffness_scaling
 from pliant.engine.binding import Binding
 from pliant.engine.contacts import contacts_at
 from pliant.engine.equations import Equations

@@ -11,8 +11,7 @@ from pliant.analysis.linear.prescribed_motions import PrescribedMotions, rate_by
 from pliant.analysis.numerics.independent_coordinates import partition
 from pliant.analysis.numerics.quadratic_eigenvalues import MasslessMotion
 from pliant.analysis.numerics.saddle import balancing_multipliers, saddle_matrix
-from pliant.analysis.numerics.state import AssembledState, assemble
-from pliant.analysis.statics.equilibrium import driven_words
+from pliant.analysis.numerics.state import AssembledState, assemble, driven_words
 from pliant.engine.binding import Binding
 from pliant.engine.contacts import contacts_at_rest, from_here
 from pliant.engine.equations import Equations

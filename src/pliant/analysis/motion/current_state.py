@@ -1,4 +1,7 @@
-"""The current state of a run as seen by events, mid-step functions and controllers, and the values that they may set."""
+"""The current state of a run as events, mid-step functions and controllers see and set it.
+
+A state that is set is projected onto the constraints: set values are kept, and the others follow by impulses.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,16 @@ from typing import Any
 import numpy as np
 import scipy
 
+from pliant.analysis.numerics.loop_closure import CLOSED, AssemblyError, coordinate_sizes, differs
+from pliant.analysis.numerics.state import LARGEST, assemble
 from pliant.engine.binding import Binding
 from pliant.engine.contact_sums import indexed_questions
 from pliant.engine.contacts import Contacts, contact_gap, known
 from pliant.engine.core import UnknownName, check_names
 from pliant.engine.equations import Energy, Equations, with_independent_rows
+from pliant.engine.initial_states import carried_along, prescribed_coordinates
 from pliant.engine.outputs import evaluate_outputs
-from pliant.engine.state import rate_name
+from pliant.engine.state import SpecifiedValues, State, rate_name
 from pliant.language.arguments import ArgumentError, mapping, number, vector
 from pliant.language.message_text import suggestion
 from pliant.language.time_series import TimeSeries
@@ -23,6 +29,8 @@ from pliant.parts.output.base import ContactQuery
 
 SETTABLE = ("q", "v", "inputs", "parameters")
 """Values that a mid-step function or the function of an event may set."""
+SHORTEST_QUATERNION = 1e-6
+"""A quaternion shorter than this does not define a rotation."""
 
 
 class StateVector(np.ndarray):
@@ -252,3 +260,104 @@ def impulse(
     if not np.all(np.isfinite(after)) or np.max(np.abs(left)) > 1e-8 * size:
         return None
     return after if m else v
+
+
+# -- states that are set ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SetState:
+    """A state that satisfies the constraints; energy: added by setting it [J]; changed: values that could not be set as
+    requested, by name: those given and those used."""
+
+    bound: Binding
+    q: np.ndarray
+    v: np.ndarray
+    energy: float
+    changed: dict[str, tuple[float, float]]
+
+
+def set_state(
+    eqs: Equations, bound: Binding, t: float, before: tuple[np.ndarray, np.ndarray], q: np.ndarray, v: np.ndarray
+) -> SetState | None:
+    """The state on the constraints in which entries that differ from `before` (q, v) keep their values; None if there are none.
+
+    Carried nodes (with their own poses) move along. Positions close their loops as at a start: set values are kept, and the others
+    change as little as possible in the metric of the mass. Set rates are kept, and the others change by the impulses of the
+    constraints
+    alone: M (v+ - v-) = J'l on them.
+    """
+    q, v = np.array(q, dtype=float), np.array(v, dtype=float)
+    new_q, new_v = q != before[0], v != before[1]  # NaN differs from every value
+    if not np.any(new_q) and not np.any(new_v):
+        return None
+    _refuse(eqs, t, q, v)
+    for c in eqs.model.coordinates:
+        part = slice(c.q_at, c.q_at + len(c.q_names))
+        if c.is_rotation and np.any(new_q[part]):
+            length = float(np.linalg.norm(q[part]))
+            if length < SHORTEST_QUATERNION:
+                raise ArgumentError(
+                    f"the quaternion of '{c.name}' was set to zero at t = {t:g} s", "set one of unit length"
+                )
+            q[part] /= length
+            new_q[part] = True
+    asked = {name: float(x) for name, x, new in zip(eqs.coordinates, q, new_q, strict=True) if new}
+    asked |= {rate_name(name): float(x) for name, x, new in zip(eqs.rates, v, new_v, strict=True) if new}
+    wanted = State(q, v, t, given=SpecifiedValues(asked))
+    wanted = carried_along(eqs.model, bound, State(*before, t), wanted)
+    after = bound
+    end_q, end_v = wanted.q, wanted.v
+    if bound.m:
+        try:
+            after, end_q, end_v = _on_constraints(eqs, bound, wanted, bool(np.any(new_q)), new_v)
+        except AssemblyError as reason:
+            raise ArgumentError(f"the state that was set at t = {t:g} s: {reason}") from None
+    old = float(np.sum(bound.energies(t, *before)[:2]))
+    new = float(np.sum(after.energies(t, end_q, end_v)[:2]))
+    sizes = np.concatenate(coordinate_sizes(eqs, after, end_q))
+    return SetState(after, end_q, end_v, new - old, _changed(eqs, asked, sizes, end_q, end_v))
+
+
+def _on_constraints(
+    eqs: Equations, bound: Binding, wanted: State, moved: bool, new_v: np.ndarray
+) -> tuple[Binding, np.ndarray, np.ndarray]:
+    t, q, v = wanted.t, wanted.q, wanted.v
+    values, sizes = bound.constraint_values(t, q, v)[0], bound.constraint_sizes(t, q, v)
+    closed = np.max(np.abs(values) / sizes, initial=0.0) <= 10 * CLOSED
+    if moved or not closed:
+        made = assemble(eqs, bound, t, q, v, wanted.given)
+        # nodes moved by closing the loops keep their rates relative to their carriers
+        bound, q = made.bound, made.q
+        v = carried_along(eqs.model, bound, State(wanted.q, wanted.v, t), State(q, v, t, given=wanted.given)).v
+    for entry in prescribed_coordinates(eqs.model):
+        v[entry.v_at] = bound.signal_rates(t)[0][entry.signal]
+        new_v = new_v.copy()
+        new_v[entry.v_at] = True
+    nothing = np.zeros((0, bound.nv)), np.zeros(0)
+    found = impulse(bound, t, q, v, ~new_v, *nothing)
+    if found is None:  # the set values are inconsistent: a least-squares solution
+        found = impulse(bound, t, q, v, np.ones(bound.nv, dtype=bool), *nothing)
+    if found is None:
+        raise ArgumentError(f"the rates that were set at t = {t:g} s cannot satisfy the constraints")
+    return bound, q, found
+
+
+def _refuse(eqs: Equations, t: float, q: np.ndarray, v: np.ndarray) -> None:
+    """Reject NaN and values that overflow."""
+    for what, values, names in (("position", q, eqs.coordinates), ("rate", v, eqs.rates)):
+        wrong = np.flatnonzero(~(np.abs(values) <= LARGEST))
+        if len(wrong):
+            raise ArgumentError(
+                f"the {what} of '{names[wrong[0]]}' was set to {values[wrong[0]]:g} at t = {t:g} s",
+                "set finite numbers in SI units",
+            )
+
+
+def _changed(
+    eqs: Equations, asked: dict[str, float], sizes: np.ndarray, q: np.ndarray, v: np.ndarray
+) -> dict[str, tuple[float, float]]:
+    """Set values that could not be kept: those given and those used, by name."""
+    names = (*eqs.coordinates, *map(rate_name, eqs.rates))
+    there, size = (dict(zip(names, x.tolist(), strict=True)) for x in (np.concatenate([q, v]), sizes))
+    return {x: (value, there[x]) for x, value in asked.items() if differs(value, there[x], size[x])}

@@ -56,7 +56,7 @@ class DerivedQuantities:
     """
 
     def __init__(self, eqs: Equations, motion: SavedStates, history: Sequence[ActiveBinding]) -> None:
-        self._eqs, self._motion, self._history = eqs, motion, history
+        self._eqs, self._motion, self._history = eqs, motion, tuple(history)
         self._frames: dict[str, np.ndarray] = {}
 
     @property

@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, SupportsFloat
+from typing import Any, Literal, NamedTuple, SupportsFloat
 
 import numpy as np
 import scipy
 
 from pliant.analysis.integrators import make_run
 from pliant.analysis.motion.current_state import Now
+from pliant.analysis.motion.job import Job
 from pliant.engine.contacts import Contacts
 from pliant.engine.core import check_names
 from pliant.engine.time_loop import TimeLoop
@@ -20,22 +21,30 @@ from pliant.engine.workspace import EvaluationError, check
 from pliant.language.arguments import ArgumentError, choice
 from pliant.language.message_text import describe
 
-if TYPE_CHECKING:
-    from pliant.analysis.motion.job import Job
-
 __all__ = ["Event", "EventMonitor", "Now"]
 
-SHORTEST, TIMES = 1e-6, 3
-"""An event that occurs this many times in succession within this fraction of the run accumulates: the run cannot proceed."""
-MOST_NOTES = 20
-"""Number of times of an event that are recorded individually."""
-INSIDE = (1e-4, 0.02, 0.15, 0.35, 0.5, 0.65, 0.85, 0.98, 0.9999)
-"""Fractions of a step at which values are also computed: a value can pass through zero twice in a step. Those next to its ends
-show in which direction the value leaves and arrives, hence extrema close to the ends of long steps."""
-DEEPER = 4.0
-"""An extremum is searched for if this many times the depth of the parabola through three values reaches zero."""
-FINEST = 20
-"""Number of subdivisions of a step in which a function that is zero at its start is searched for a crossing."""
+
+@dataclass(frozen=True)
+class Thresholds:
+    """Numbers of the location of events."""
+
+    shortest: float = 1e-6
+    """Fraction of the run below which the interval between two events is short: flights of an accumulating bounce become shorter
+    without end."""
+    times: int = 3
+    """An event that recurs this many times in succession after short intervals accumulates: the run cannot proceed."""
+    inside: tuple[float, ...] = (1e-4, 0.02, 0.15, 0.35, 0.5, 0.65, 0.85, 0.98, 0.9999)
+    """Fractions of a step at which values are also computed: a value can pass through zero twice in a step. Those next to its ends
+    show in which direction the value leaves and arrives, hence extrema close to the ends of long steps."""
+    deeper: float = 4.0
+    """An extremum is searched for if this many times the depth of the parabola through three values reaches zero: parabolas are
+    crude in long steps."""
+    finest: int = 20
+    """Number of subdivisions of a step, each by four, in which a function that is zero at its start is searched for a crossing:
+    down to round-off."""
+
+
+LOCATION = Thresholds()
 
 
 @dataclass(frozen=True)
@@ -123,7 +132,6 @@ class EventMonitor:
 
     def __init__(self, job: Job, events: list[Event], mid_step: Callable[[Now], None] | None) -> None:
         self.job, self.events, self.mid_step = job, events, mid_step
-        self.active = bool(events) or mid_step is not None
         self.happened: list[list[float]] = [[] for _ in events]
         self.memory: dict[str, Any] = {}
         self.before = 0.0, _StepState(np.zeros(0), np.zeros(0), Contacts())
@@ -135,8 +143,7 @@ class EventMonitor:
 
     def begin(self, run: Any) -> None:
         """Evaluate events at the start of the run."""
-        if self.active:
-            self._look(run)
+        self._look(run)
 
     def _look(self, run: Any) -> None:
         """Store the state at which the next step begins."""
@@ -169,14 +176,12 @@ class EventMonitor:
             )
         return float(found)
 
-    def notes(self) -> list[str]:
-        """Times of the events; for frequent events the first times, and their number."""
-        out = []
+    def times(self) -> dict[str, np.ndarray]:
+        """Times at which events have occurred [s], by name; events of one name together."""
+        found: dict[str, list[float]] = {}
         for event, times in zip(self.events, self.happened, strict=True):
-            out += [(t, f"{event.name} at t = {t:.9g} s") for t in times[:MOST_NOTES]]
-            if len(times) > MOST_NOTES:
-                out.append((times[-1], f"{event.name} {len(times)} times in total, last at t = {times[-1]:.9g} s"))
-        return [text for _, text in sorted(out, key=lambda item: item[0])]
+            found[event.name] = sorted([*found.get(event.name, []), *times])
+        return {name: np.array(times) for name, times in found.items()}
 
     # -- events --------------------------------------------------------------------------------------------------------
 
@@ -215,7 +220,7 @@ class EventMonitor:
     def _inside(self, run: Any) -> dict[float, _StepState]:
         """States within the last step, by time: those of the method's interpolation."""
         t0, span = self.before[0], run.t - self.before[0]
-        times = np.array([t0 + x * span for x in INSIDE])
+        times = np.array([t0 + x * span for x in LOCATION.inside])
         if not np.all(np.diff([t0, *times, run.t]) > 1e-14 * abs(run.t)):
             return {}
         trial = self._repeat(run.t, times)
@@ -259,7 +264,7 @@ class EventMonitor:
         t, new = node
         if not (event.passed(1.0, new) or event.passed(-1.0, new)):
             return None
-        for k in range(1, FINEST + 1):
+        for k in range(1, LOCATION.finest + 1):
             begin = self.before[0] + (t - self.before[0]) * 0.25**k
             there = self._value_at(event, begin, states)
             if abs(there) > rest and event.passed(there, new):
@@ -276,7 +281,7 @@ class EventMonitor:
             same = sign != 0 and sign * a[1] > 0 and sign * c[1] > 0
             if not same or not (sign * b[1] <= sign * a[1] and sign * b[1] <= sign * c[1]):
                 continue
-            if sign * b[1] - DEEPER * _depth(a, b, c) > 0:
+            if sign * b[1] - LOCATION.deeper * _depth(a, b, c) > 0:
                 continue
             extremum = self._extremum(event, sign, a[0], c[0], states)
             if sign * extremum[1] <= 0:
@@ -354,10 +359,10 @@ class EventMonitor:
 
     def _refuse_accumulation(self, hit: _Hit) -> None:
         i, job = hit.index, self.job
-        short = hit.t - self.last[i] < SHORTEST * (job.end - job.begin)
+        short = hit.t - self.last[i] < LOCATION.shortest * (job.end - job.begin)
         self.quick[i] = self.quick[i] + 1 if short else 0
         self.last[i] = hit.t
-        if self.quick[i] >= TIMES:
+        if self.quick[i] >= LOCATION.times:
             raise EvaluationError(
                 f"'{self.events[i].name}' recurs at ever shorter intervals, and no step gets past it. Let its"
                 " function end the repetition (for example by a parameter that fixes the part), let it stop the run, or"

@@ -1,57 +1,25 @@
-"""One run of a simulation: the loop around the time loop of the runtime, with events, controllers and saved states."""
+"""The values and the state of a run, which events, mid-step functions and controllers change."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from pliant.analysis.integrators import Method, make_run
+from pliant.analysis.integrators import Method
+from pliant.analysis.motion.current_state import set_state
 from pliant.analysis.motion.derived_quantities import ActiveBinding, SavedStates
-from pliant.analysis.motion.events import EventMonitor
-from pliant.analysis.motion.failure_reasons import failure_reason
 from pliant.analysis.motion.kinematic_inputs import KinematicInputs, take_effect
-from pliant.analysis.motion.method_choice import MethodChoice, MethodMonitor
-from pliant.analysis.motion.progress_monitor import ProgressMonitor, fastest
-from pliant.analysis.motion.remarks import missed_remarks, start_remarks, vibration_remarks
-from pliant.analysis.motion.result_builder import build_result
-from pliant.analysis.motion.sampled_control import SampledLoop
-from pliant.analysis.motion.state_setting import set_state
-from pliant.analysis.motion.step_resolution import StepResolution
-from pliant.analysis.motion.stop_times import NONE, on_stops, stop_times
-from pliant.analysis.motion.watched_times import watched_times
-from pliant.analysis.numerics.netcdf_files import load_writer
-from pliant.analysis.numerics.result import INTERRUPTED, KEPT, STILL_RUNNING, Result, Timing, keep
-from pliant.analysis.numerics.status import Status
-from pliant.analysis.remarks.contact_remarks import depth_remarks
+from pliant.analysis.motion.method_choice import MethodChoice
+from pliant.analysis.motion.step_times import NONE, on_stops, stop_times, watched_times
 from pliant.engine.binding import Binding
 from pliant.engine.equations import Equations, Values
 from pliant.engine.input_values import expanded_inputs, inputs_over_time
-from pliant.engine.layout import RuntimeStatus
 from pliant.engine.time_loop import INSTANT, TimeLoop
-from pliant.engine.workspace import EvaluationError
 from pliant.language.arguments import is_number
-from pliant.language.limits import time_is_up
 from pliant.language.time_series import TimeSeries
-
-GOING = (RuntimeStatus.OK, RuntimeStatus.MAX_STEPS)
-"""Statuses of a run that has not failed: at its end, or paused."""
-
-QUICK_STEPS = 400
-"""Steps of a robot with one rate that take a few milliseconds at most: the number of steps before the clock is first checked."""
-MOST_NOTES = 5
-"""Maximum number of notes about states that could not be set as requested."""
-
-
-class Progress(Protocol):
-    """Display of the progress of a run."""
-
-    def __call__(self, t: float, end: float, steps: int) -> None: ...
-
 
 Prepare: TypeAlias = Callable[["Job", TimeLoop], None]
 """Called with a run after its start and samples are set; again if it restarts with another method."""
@@ -62,7 +30,7 @@ class Job:
     """One run: its start and options, and the history of its active values.
 
     eqs: the equations at the initial values; bound: the active binding; motions: the series of inputs of prescribed motions;
-    inputs, parameters: current values that replace the model's.
+    times: when states are saved [s]; exact: whether steps end there. inputs, parameters: current values that replace the model's.
     """
 
     eqs: Equations
@@ -73,26 +41,28 @@ class Job:
     end: float
     times: np.ndarray
     exact: bool
-    progress: Progress | None
-    out: str | Path | None
-    notes: list[str]
-    history: list[ActiveBinding] = field(default_factory=list)
-    jumps: list[tuple[float, float]] = field(default_factory=list)
-    """Times [s] at which events or mid-step functions set the state, and the added energy [J]."""
-    prepare: Prepare | None = None
-    acted: list[float] = field(default_factory=list)
-    """Times [s] of events that changed something or stopped the run."""
     in_given_steps: bool = False
     """Whether steps are those of another run, so that a crossing within one has to be one step away from its beginning."""
+    jumps: list[tuple[float, float]] = field(default_factory=list)
+    """Times [s] at which events or mid-step functions set the state, and the added energy [J]."""
+    acted: list[float] = field(default_factory=list)
+    """Times [s] of events that changed something or stopped the run."""
+    contradictions: list[tuple[float, dict[str, tuple[float, float]]]] = field(default_factory=list)
+    """Times [s] at which the state was set to values that contradict the constraints: those given and those used, by name."""
 
     def __post_init__(self) -> None:
         self.inputs: dict[str, Any] = self.eqs.given_inputs
         self.parameters: dict[str, float] = self.eqs.given_parameters
+        self.history = [ActiveBinding(self.begin, self.bound)]
         self._as_given: dict[str, Any] = {}
-        self._contradictions: list[str] = []
-        self._start: tuple[Any, ...] = ()
-        self.ended: int = RuntimeStatus.OK
-        """Status of the run at its end."""
+        self.start: tuple[Binding, float, np.ndarray, np.ndarray, np.ndarray] = (
+            self.bound,
+            self.begin,
+            NONE,
+            NONE,
+            NONE,
+        )
+        """The start of the run: binding, time [s], positions, rates and accelerations."""
 
     @property
     def method(self) -> Method:
@@ -102,70 +72,10 @@ class Job:
     @property
     def started(self) -> tuple[np.ndarray, np.ndarray]:
         """Initial positions and rates."""
-        return self._start[2], self._start[3]
+        return self.start[2], self.start[3]
 
-    def run(self, q: np.ndarray, v: np.ndarray, watcher: EventMonitor, loop: SampledLoop) -> Result:
-        """The result; raises MethodChange if the first steps show that another method is better."""
-        run = make_run(self.bound, self.method)
-        self._configure(run, q, v, loop.times)
-        if self.prepare is not None:
-            self.prepare(self, run)
-        self.history = [ActiveBinding(self.begin, self.bound)]
-        begin = time.perf_counter()
-        stopped = failed = ""
-        loop.act(self, run)
-        status = run.start()
-        self._start = (self.bound, self.begin, run.q.copy(), run.v.copy(), run.a.copy())
-        watcher.begin(run)
-        saver = _Saver(self, run)
-        thoughts = MethodMonitor(self.choice, self.end)
-        thoughts.over |= watcher.active  # effects of callers' functions cannot be undone
-        quick = QUICK_STEPS // max(1, self.bound.nv)
-        monitor = ProgressMonitor(run, self.end, self.method.most_steps, one_by_one=watcher.active, first=quick)
-        try:
-            while status in GOING and not (
-                status == RuntimeStatus.OK and run.t >= self.end * (1 - 1e-15) - 1e-300 and run.steps
-            ):
-                monitor.begin()
-                status = run.advance(min(monitor.chunk, thoughts.steps_to_look(run)))
-                if watcher.active and status in GOING:
-                    if stopped := watcher.cross(run):
-                        break
-                    status = RuntimeStatus.MAX_STEPS if run.t < self.end else status  # it may have returned to an event
-                if loop.due(run.t) and status in GOING:
-                    loop.act(self, run)
-                    status = run.start() or status
-                if watcher.active and status in GOING:
-                    watcher.after(run)
-                if status in GOING:
-                    thoughts.look(self.bound, run)
-                if self.progress is not None:
-                    self.progress(run.t, self.end, run.steps)
-                saver.save_if_due()
-                if status == RuntimeStatus.OK:
-                    break
-                if stopped := time_is_up():
-                    break
-                if failed := monitor.check():
-                    failed += f". '{fastest(self.eqs, run)}' moves fastest: check forces, stiffness and mass there; or "
-                    failed += "use looser tolerances, fixed steps, or a larger max_steps of the method. This was"
-                    break
-        except KeyboardInterrupt as reason:
-            stopped = str(reason) or INTERRUPTED
-        except (EvaluationError, MemoryError) as reason:
-            failed = str(reason)
-        seconds = time.perf_counter() - begin
-        timing = Timing(
-            self.eqs.derive_seconds + self.bound.program.table_seconds,
-            self.bound.program.compile_seconds,
-            seconds,
-            run.steps,
-            run.rejected,
-            run.evaluations,
-        )
-        return self._result(run, status, stopped, failed, timing, [*watcher.notes(), *loop.notes()])
-
-    def _configure(self, run: TimeLoop, q: np.ndarray, v: np.ndarray, pauses: np.ndarray) -> None:
+    def configure(self, run: TimeLoop, q: np.ndarray, v: np.ndarray, pauses: np.ndarray = NONE) -> None:
+        """Set the start of the time loop, and the times at which it saves and pauses [s]."""
         stops = stop_times(self.eqs, self.bound, self.begin, self.end, self.times if self.exact else NONE, pauses)
         self.times = on_stops(self.times, stops)
         method = self.method
@@ -230,8 +140,8 @@ class Job:
         found = set_state(self.eqs, bound, run.t, (run.q.copy(), run.v.copy()), q, v)
         if found is None:
             return False
-        if found.note and len(self._contradictions) < MOST_NOTES:
-            self._contradictions.append(found.note)
+        if found.changed:
+            self.contradictions.append((run.t, found.changed))
         if not np.array_equal(found.bound.row_active, self.bound.row_active):
             self.bound = found.bound
             self.history.append(ActiveBinding(run.t, found.bound))
@@ -265,76 +175,3 @@ class Job:
             work = np.vstack([work, run.work])
             contacts = contacts.followed_by(run.contacts)
         return SavedStates(time_, q, v, a, multipliers, work, contacts)
-
-    def _result(
-        self, run: TimeLoop, status: int, stopped: str, failed: str, timing: Timing, found: list[str]
-    ) -> Result:
-        motion = self.motion(run)
-        self.ended = status
-        what, message = _verdict(self, run, status, stopped, failed)
-        method = f"{self.method.describe()} ({self.choice.why})"
-        cure = "a smaller step" if self.method.fixed else "a smaller rtol"
-        if run.brief_impacts:
-            found = [*found, _brief(run.brief_impacts, cure)]
-        found = [*found, *depth_remarks(self.bound, run.deepest_contacts)]
-        found += missed_remarks(self.eqs.model, *run.missed_signal, self.method.step)
-        finer = (
-            "a smaller step"
-            if self.method.fixed
-            else "the method 'explicit', or a fixed step of a tenth of its period,"
-        )
-        lost = run.lost_vibrations
-        erased = vibration_remarks(self.eqs.model, lost, self.method.relative_tolerance, finer)
-        before, after, start = tuple(self.notes), (*self._contradictions, *found), self._start
-        seen = StepResolution(self.eqs, tuple(self.history), motion, run.sample_step, self.method)
-
-        def notes() -> tuple[str, ...]:
-            unresolved = seen.growth_remarks() or erased or seen.vibration_remarks(lost[..., 0])
-            return (*before, *start_remarks(*start), *after, *unresolved)
-
-        return build_result(
-            self.eqs, self.history, motion, what, message, timing, method, notes, cure, self.jumps, run.energy_exchanged
-        )  # fmt: skip
-
-
-def _brief(count: int, cure: str) -> str:
-    """Remark on impacts that steps have passed over."""
-    what = "an impact was" if count == 1 else f"{count} impacts were"
-    return f"{what} shorter than a step, so rebounds are too low; use {cure}, or the automatic method"
-
-
-def end_message(t: float) -> str:
-    """The message of a completed run."""
-    return f"simulated to t = {t:g} s"
-
-
-def _verdict(job: Job, run: TimeLoop, status: int, stopped: str, failed: str) -> tuple[Status, str]:
-    if stopped or failed:
-        message = f"{failed or stopped} at t = {run.t:.6g} s; {KEPT}"
-        return Status.FAILED if failed else Status.STOPPED, message
-    if status == RuntimeStatus.OK:
-        return Status.COMPLETED, end_message(run.t)
-    return Status.FAILED, failure_reason(job.eqs, job.bound, job.method, run, status, (job.begin, job.started[0]))
-
-
-# A file is written again after ten times the duration of writing it, which is taken as at least this [s].
-LEAST_SAVE_COST = 0.5
-
-
-class _Saver:
-    """Rewrites the file of a run at intervals that keep the cost low."""
-
-    def __init__(self, job: Job, run: TimeLoop) -> None:
-        self.job, self.run = job, run
-        if job.out is not None:
-            load_writer()
-        self.cost, self.last = LEAST_SAVE_COST, time.perf_counter()
-
-    def save_if_due(self) -> None:
-        if self.job.out is None or time.perf_counter() - self.last < 10 * self.cost:
-            return
-        start = time.perf_counter()
-        timing = Timing(run_s=start - self.last, steps=self.run.steps)
-        keep(self.job._result(self.run, RuntimeStatus.OK, STILL_RUNNING, "", timing, []), self.job.out)
-        self.last = time.perf_counter()
-        self.cost = max(LEAST_SAVE_COST, self.last - start)

@@ -38,27 +38,6 @@ class KinematicInputs:
         self.series = followed_positions(eqs.model, bound, t, q, v)
         self.series = self._followed(bound, bound.with_series(self.series), t)
 
-    def notes(self, bound: Binding, begin: float) -> list[str]:
-        """Warnings about inputs that prescribe positions along series in `bound`, from `begin` on [s]."""
-        out = []
-        for i, name in enumerate(self.model.input_names):
-            if name in self.model.smooth_inputs and bound.input_kind[i] == SERIES:
-                series, moves = bound.series[bound.input_series[i]], name in self.model.position_inputs
-                times = series.rate_jumps if moves else series.value_jumps
-                count = int(np.sum((times > begin) & (times < self.end)))
-                if count:
-                    what = (
-                        f"the rate of input '{name}', which prescribes a position,"
-                        if moves
-                        else f"the input '{name}', a rate,"
-                    )
-                    out.append(
-                        f"{what} jumps at {count} times: the impulses are included in the supplied energy, but not in the "
-                        "multipliers;"
-                        " cubic interpolation or a smooth function avoids them"
-                    )
-        return out
-
     def lead(self, targets: Mapping[str, float], durations: Mapping[str, float], bound: Binding, t: float) -> None:
         """Interpolate inputs that prescribe positions or rates from their values in `bound` at time t [s] to commanded values."""
         for name, target in targets.items():

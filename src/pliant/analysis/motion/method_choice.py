@@ -21,35 +21,43 @@ from pliant.engine.layout import RuntimeStatus
 from pliant.engine.time_loop import TimeLoop
 from pliant.parts.contact import LawNumbers
 
-STABLE_STEP = 3.3
-"""|eigenvalue| times step at the stability limit of the method of Dormand and Prince."""
-FEW_STEPS = 300
-"""An explicit method that is stable with fewer steps than this is always acceptable."""
-MANY_STEPS = 20_000
-"""An explicit method that needs more steps than this for stability is never chosen."""
-SLACK = 10
-"""A large robot that is stable with fewer steps than this is not stiff yet: a net or a cloth that will become taut."""
-SMALL = 40
-"""Maximum number of rates of a robot that is not large."""
-TRIAL = 50
-"""Number of steps over which their mean is evaluated, after as many that are ignored because they are special."""
-HALF = TRIAL // 2
-"""Steps that become longer within the evaluation are recognized by its two halves."""
-LONGER = 1.5
-"""Factor by which steps of one method have to be longer than those of a cheaper or more accurate one."""
-WITHOUT_END = 3000
-"""Number of steps after which an explicit run is examined again."""
-CONTACT_TOLERANCE = 1e-4
-"""Relative tolerance of small robots with contacts: small errors of an impact grow in the flight after it."""
-LOOP_TOLERANCE = 2e-4
-"""Relative tolerance of generalized-alpha for stiff and rotating parts: of second order, its errors in the phase of a loop add up
-to ten times those of other methods at the same tolerance."""
-CROWD = 60
-"""Number of bodies with surfaces above which individual impacts are not resolved."""
-CROWD_TOLERANCE = 0.05
-"""Relative tolerance of a crowd: the final position of a single body is chaotic in any case."""
-DEAD = 10.0
-"""Dissipation [s/m] above which rebounds are negligible: the velocity after an impact is below a tenth of a metre per second."""
+
+@dataclass(frozen=True)
+class Thresholds:
+    """Numbers that decide which method a run gets."""
+
+    stable_step: float = 3.3
+    """|eigenvalue| times step at the stability limit of the method of Dormand and Prince, on the real axis."""
+    few_steps: int = 300
+    """An explicit method that is stable with fewer steps than this is always acceptable: they take milliseconds."""
+    many_steps: int = 20_000
+    """An explicit method that needs more steps than this for stability is never chosen: an implicit one takes less time even if it
+    resolves all vibrations."""
+    slack: int = 10
+    """A large robot that is stable with fewer steps than this is not stiff yet: a net or a cloth that will become taut."""
+    small: int = 40
+    """Maximum number of rates of a robot that is not large: up to here, the cost of a step is that of the call."""
+    trial: int = 50
+    """Number of steps over which their mean is evaluated, after as many that are ignored because they are special; steps that
+    become longer meanwhile are recognized by its two halves."""
+    longer: float = 1.5
+    """Factor by which steps of one method have to be longer than those of a cheaper or more accurate one: their costs."""
+    without_end: int = 3000
+    """Number of steps after which an explicit run is examined again: a tenth of a second for small robots."""
+    contact_tolerance: float = 1e-4
+    """Relative tolerance of small robots with contacts: small errors of an impact grow in the flight after it."""
+    loop_tolerance: float = 2e-4
+    """Relative tolerance of generalized-alpha for stiff and rotating parts: of second order, its errors in the phase of a loop add
+    up to ten times those of other methods at the same tolerance."""
+    crowd: int = 60
+    """Number of bodies with surfaces above which individual impacts are not resolved: there are several in every step."""
+    crowd_tolerance: float = 0.05
+    """Relative tolerance of a crowd: the final position of a single body is chaotic in any case."""
+    dead: float = 10.0
+    """Dissipation [s/m] above which rebounds are negligible: the velocity after an impact is below 0.1 m/s."""
+
+
+CHOICE = Thresholds()
 
 
 @dataclass(frozen=True)
@@ -80,21 +88,21 @@ def choose_method(
     """The integrator for a run; `tolerances`: rtol and atol if given; `rate`: the fastest one at the start [1/s], if known."""
     system = bound.system
     if system.contacts.laws and not tolerances and _is_crowd(bound):
-        crowd = {"rtol": CROWD_TOLERANCE}
+        crowd = {"rtol": CHOICE.crowd_tolerance}
         why = "automatic: many contacts, so individual impacts are not resolved"
         return MethodChoice(GeneralizedAlpha(**crowd), why, False, 0.0, crowd)
     if system.contacts.laws:
-        tighter = {"rtol": CONTACT_TOLERANCE, **tolerances} if bound.nv <= SMALL else dict(tolerances)
+        tighter = {"rtol": CHOICE.contact_tolerance, **tolerances} if bound.nv <= CHOICE.small else dict(tolerances)
         return MethodChoice(_made(Rosenbrock, **tighter), "automatic: contacts are stiff", False, 0.0, tighter)
     if not (system.coordinate_forces or system.frame_forces or system.routes):
         return MethodChoice(_made(ExplicitRungeKutta, **tolerances), "automatic: no springs or dampers")
     rate = bound.fastest_rate(begin, q, v) if rate is None else rate
-    stable = STABLE_STEP / rate if rate > 0 else np.inf
-    steps = (end - begin) * rate / STABLE_STEP  # the stable step of an infinite rate is zero
-    if steps <= FEW_STEPS and (bound.nv <= SMALL or steps >= SLACK):
+    stable = CHOICE.stable_step / rate if rate > 0 else np.inf
+    steps = (end - begin) * rate / CHOICE.stable_step  # the stable step of an infinite rate is zero
+    if steps <= CHOICE.few_steps and (bound.nv <= CHOICE.small or steps >= CHOICE.slack):
         return MethodChoice(_made(ExplicitRungeKutta, **tolerances), "automatic: not stiff", True, stable, tolerances)
     implicit = _made(Rosenbrock, **tolerances)
-    if steps < FEW_STEPS:
+    if steps < CHOICE.few_steps:
         return MethodChoice(implicit, "automatic: slack at the start", True, stable, tolerances)
     needed = f"{_rounded(steps)} steps" if np.isfinite(steps) else "infinitely many steps"
     why = f"automatic: stiff, an explicit method would need {needed} to be stable"
@@ -104,10 +112,10 @@ def choose_method(
 def _is_crowd(bound: Binding) -> bool:
     """Whether many rigid bodies are in contact, without rebounds."""
     contacts = bound.system.contacts
-    if len({shape.node for shape in contacts.shapes if shape.node > 0}) < CROWD:
+    if len({shape.node for shape in contacts.shapes if shape.node > 0}) < CHOICE.crowd:
         return False
     at = LawNumbers.place("dissipation")  # zero if a coefficient of restitution is given
-    return all(bound.constants[law.constants + at] >= DEAD for law in contacts.laws)
+    return all(bound.constants[law.constants + at] >= CHOICE.dead for law in contacts.laws)
 
 
 @lru_cache(maxsize=64)
@@ -137,7 +145,7 @@ class MethodMonitor:
         self.choice, self.end = choice, end
         self.over = not choice.open
         self._implicit = isinstance(choice.method, Rosenbrock)
-        self._next = TRIAL if self._implicit else WITHOUT_END
+        self._next = CHOICE.trial if self._implicit else CHOICE.without_end
         self._marks: list[float] = []
 
     def steps_to_look(self, run: TimeLoop) -> int:
@@ -147,7 +155,7 @@ class MethodMonitor:
     @property
     def most_unseen(self) -> int:
         """Number of steps within which a run ends without an examination."""
-        return sys.maxsize if self.over else self._next + TRIAL - HALF * len(self._marks) - 1
+        return sys.maxsize if self.over else self._next + CHOICE.trial - CHOICE.trial // 2 * len(self._marks) - 1
 
     def look(self, bound: Binding, run: TimeLoop) -> None:
         """Called between steps."""
@@ -155,16 +163,16 @@ class MethodMonitor:
             return
         if len(self._marks) < 2:
             self._marks.append(run.t)
-            self._next += HALF
+            self._next += CHOICE.trial // 2
             return
         first, middle = self._marks
-        mean, lengthening = (run.t - first) / TRIAL, run.t - middle > middle - first
+        mean, lengthening = (run.t - first) / CHOICE.trial, run.t - middle > middle - first
         left = (self.end - run.t) / mean if mean > 0 else np.inf
         rate = bound.fastest_rate(run.t, run.q, run.v)
-        self._marks, self._next = [], 4 * self._next - TRIAL
+        self._marks, self._next = [], 4 * self._next - CHOICE.trial
         if self._implicit:
             self._after_implicit_steps(bound, run, mean, left, rate, lengthening)
-        elif left > WITHOUT_END and mean * rate > 0.5 * STABLE_STEP:
+        elif left > CHOICE.without_end and mean * rate > 0.5 * CHOICE.stable_step:
             # most of the run remains, and its steps are limited by stability
             why = f"automatic: stiff, an explicit method would need {_rounded(left)} more steps"
             raise MethodChange(MethodChoice(self._other(Rosenbrock), why))
@@ -172,15 +180,19 @@ class MethodMonitor:
     def _after_implicit_steps(
         self, bound: Binding, run: TimeLoop, mean: float, left: float, rate: float, lengthening: bool
     ) -> None:
-        stable = min(self.choice.stable, STABLE_STEP / max(rate, 1e-300))
-        if mean < LONGER * stable and (self.end - run.t) / stable < MANY_STEPS:
+        stable = min(self.choice.stable, CHOICE.stable_step / max(rate, 1e-300))
+        if mean < CHOICE.longer * stable and (self.end - run.t) / stable < CHOICE.many_steps:
             why = "automatic: not stiff, all vibrations contribute to the motion"
             raise MethodChange(MethodChoice(self._other(ExplicitRungeKutta), why))
         # linearized steps are short if very stiff parts rotate, as steel links in absolute coordinates and in loops; steps that
         # become longer are those of a transient that decays
-        tolerances = {"rtol": LOOP_TOLERANCE, **self.choice.tolerances}
+        tolerances = {"rtol": CHOICE.loop_tolerance, **self.choice.tolerances}
         iterated = _made(GeneralizedAlpha, **tolerances)
-        if not lengthening and left > 2 * TRIAL and _mean_step(bound, iterated, run, self.end) > LONGER * mean:
+        if (
+            not lengthening
+            and left > 2 * CHOICE.trial
+            and _mean_step(bound, iterated, run, self.end) > CHOICE.longer * mean
+        ):
             why = f"automatic: stiff and rotating, a linearly implicit method would need {_rounded(left)} more steps"
             raise MethodChange(MethodChoice(iterated, why))
 
@@ -200,7 +212,7 @@ def _mean_step(bound: Binding, method: Method, run: TimeLoop, end: float) -> flo
     for _ in range(2):
         if status not in (RuntimeStatus.OK, RuntimeStatus.MAX_STEPS):
             return 0.0
-        status = trial.advance(TRIAL // 2)
+        status = trial.advance(CHOICE.trial // 2)
         marks.append((trial.steps, trial.t))
     (first, begin), (last, now) = marks
     return (now - begin) / (last - first) if last > first else np.inf

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time as clock
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,9 @@ import scipy
 
 from pliant.analysis.integrators import Method
 from pliant.analysis.motion.derived_quantities import ActiveBinding, SavedStates
-from pliant.analysis.motion.result_builder import build_result
+from pliant.analysis.motion.result import Result, RunRecord, RunStart, result_of, timing_of
 from pliant.analysis.numerics.independent_coordinates import PartitionError, partition
-from pliant.analysis.numerics.result import INTERRUPTED, KEPT, Result, Timing
+from pliant.analysis.numerics.result import INTERRUPTED, KEPT
 from pliant.analysis.numerics.state import AssembledState
 from pliant.analysis.numerics.status import Status
 from pliant.engine.binding import Binding
@@ -28,13 +29,23 @@ from pliant.engine.equations import Equations
 from pliant.language.arguments import ArgumentError
 from pliant.language.limits import time_is_up
 
-CONDITION_LIMIT = 1e10
-# Largest change of independent coordinates, relative to their sizes, between two solutions of the loops.
-LONGEST_REACH = 0.05
-# Constraint values, relative to their sizes.
-NEWTON_TOLERANCE = 1e-13
-# Absolute error per step, relative to the sizes of coordinates, as a fraction of rtol.
-SMALLEST = 1e-2
+
+@dataclass(frozen=True)
+class Thresholds:
+    """Numbers of the solution of loops."""
+
+    condition: float = 1e10
+    """Condition of the dependent block from which two branches meet: half of the digits are lost in its solutions."""
+    reach: float = 0.05
+    """Largest change of independent coordinates, relative to their sizes, between two solutions of the loops, so that no other
+    branch is found."""
+    newton: float = 1e-13
+    """Constraint values, relative to their sizes, at which loops are closed: round-off."""
+    smallest: float = 1e-2
+    """Absolute error per step, relative to the sizes of coordinates, as a fraction of rtol."""
+
+
+LOOPS = Thresholds()
 
 
 class _Reduction:
@@ -55,7 +66,7 @@ class _Reduction:
         zero = np.zeros(self.bound.nv)
         # follow the tangent in steps, so that a large change does not end on another branch
         change = y - q[self.independent]
-        pieces = max(1, int(np.ceil(np.abs(change / self.sizes).max(initial=0.0) / LONGEST_REACH)))
+        pieces = max(1, int(np.ceil(np.abs(change / self.sizes).max(initial=0.0) / LOOPS.reach)))
         for piece in range(pieces):
             goal = self.q[self.independent] + change * (piece + 1) / pieces
             q = self._correct(t, q + self._tangent(t, q) @ (goal - q[self.independent]), goal, zero)
@@ -77,7 +88,7 @@ class _Reduction:
             phi, _, _, J = self.bound.constraints(t, q, zero)
             error = np.abs(phi / self.bound.constraint_sizes(t, q, zero))[self.on].max(initial=0.0)
             block = J.toarray()[self.on][:, self.dependent]
-            if error <= NEWTON_TOLERANCE:
+            if error <= LOOPS.newton:
                 break
             step = np.zeros(self.bound.nv)
             step[self.dependent] = -np.linalg.solve(block, phi[self.on])
@@ -85,7 +96,7 @@ class _Reduction:
             q[self.independent] = y
         else:
             raise PartitionError(f"the loop could not be closed at t = {t:.6g} s: the mechanism is in a dead position")
-        if np.linalg.cond(block) > CONDITION_LIMIT:
+        if np.linalg.cond(block) > LOOPS.condition:
             chosen = ", ".join(self.names[i] for i in self.independent)
             raise PartitionError(
                 f"at t = {t:.6g} s the mechanism is in a dead position for {chosen}: two branches meet. Choose other "
@@ -141,15 +152,10 @@ def simulate_reduced(
         Contacts(times=saved_t, begins=np.zeros(len(saved_t) + 1, dtype=np.int32)),
     )
     motion = SavedStates(saved_t, q, v, a, multipliers.reshape(len(states), bound.m), work, nothing)
-    timing = Timing(
-        eqs.derive_seconds + bound.program.table_seconds, bound.program.compile_seconds, clock.perf_counter() - start,
-        run.steps, 0, run.reduction.evaluations,
-    )  # fmt: skip
+    timing = timing_of(eqs, bound, clock.perf_counter() - start, run.steps, 0, run.reduction.evaluations)
     names = ", ".join(eqs.rates[i] for i in chosen)
-    words = f"reduced to {names}, explicit Runge-Kutta of order 8"
-    return build_result(
-        eqs, (ActiveBinding(begin, bound),), motion, status, message, timing, words, lambda: made.messages
-    )
+    record = RunRecord(eqs, RunStart(begin, end, made), motion, (ActiveBinding(begin, bound),))
+    return result_of(record, status, message, timing, f"reduced to {names}, explicit Runge-Kutta of order 8")
 
 
 def _independent_rates(
@@ -186,7 +192,7 @@ class _ReducedRun:
         """Run to the end from independent positions and rates x0; returns status and message."""
         rtol = method.relative_tolerance
         # absolute tolerance of rates, from their effect over the entire run
-        least = max(SMALLEST * rtol, 1e-14) * self.reduction.sizes
+        least = max(LOOPS.smallest * rtol, 1e-14) * self.reduction.sizes
         atol = method.absolute_tolerance + np.concatenate([least, least / (self.end - self.begin)])
         solver = None
         try:

@@ -1,129 +1,428 @@
-"""Remarks on the reliability of a run: a start far from equilibrium, and energy lost by the method."""
+"""Remarks on motions: what one has to know about the start, the inputs, the steps and the model to read the numbers correctly.
+
+The functions read what a run has left (`RunRecord`), and run when remarks are shown.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 
+from pliant.analysis.integrators import Method
+from pliant.analysis.motion.result import Result, RunRecord
+from pliant.analysis.motion.step_resolution import RESOLUTION, StepResolution, node_name
+from pliant.analysis.numerics.loop_closure import SILENT_BELOW
+from pliant.analysis.remark import remark
+from pliant.analysis.remarks.contact_remarks import depth_remarks
+from pliant.analysis.remarks.crossing_surfaces import crossing_notes, overlap_notes
+from pliant.analysis.remarks.input_limits import beyond_limits_in_motion
+from pliant.analysis.remarks.validity import (
+    negative_tension_warnings,
+    opened_constraints,
+    range_warnings,
+    undetermined_reactions,
+)
 from pliant.engine.binding import Binding
+from pliant.engine.equations import Equations
+from pliant.engine.model.inputs import SERIES
 from pliant.engine.model.model import Model
-
-VIOLENT = 1000.0
-"""Acceleration of a frame [m/s^2] above which an initial state is reported as unbalanced: a hundred times gravity."""
-LOST = 0.02
-"""Fraction of the exchanged energy that may be missing from the balance without a remark."""
-ERASED = 0.2
-"""Speed of vibrations lost in the steps, relative to the largest speed of the same frame, that is accepted without a remark."""
-EXAMINED = 50
-"""Number of states that are examined for motion."""
-AT_REST = 1e-12
-"""Exchanged energy below this fraction of the energy itself is round-off: the robot is at rest."""
-STILL = 1e-9
-"""Motion of all nodes below this fraction of the robot's size [-], and rotation below this [rad], is round-off."""
+from pliant.language.message_text import enumeration, unit_after_value
 
 
-def is_still(bound: Binding, states: np.ndarray) -> bool:
-    """Whether the robot does not move over some states (n x q)."""
-    size, _ = bound.sizes(states[0])
-    rotations, places = bound.node_poses(states[0])
-    for k in np.unique(np.linspace(0, len(states) - 1, EXAMINED).astype(int)):
-        turned, moved = bound.node_poses(states[k])
-        if (
-            np.abs(moved - places).max(initial=0.0) > STILL * size
-            or np.abs(turned - rotations).max(initial=0.0) > STILL
-        ):
-            return False
-    return True
+@dataclass(frozen=True)
+class Thresholds:
+    """Numbers that decide whether a remark appears, and how long it is."""
+
+    same: float = 1e-9
+    """Relative difference below which values are equal: round-off of a few operations."""
+    far: float = 0.5
+    """Distance of the start from the pose of a controller [m or rad]: half a radian is where sines leave their tangents by 4 %."""
+    violent: float = 1000.0
+    """Acceleration of a frame from rest [m/s^2]: a hundred times gravity, far beyond what a robot at rest in its pose has."""
+    lost: float = 0.02
+    """Part of the exchanged energy that may be missing: twenty times what motions lose at the default tolerances."""
+    at_rest: float = 1e-12
+    """Exchanged energy below this part of the energy itself is round-off: the robot is at rest."""
+    still: float = 1e-9
+    """Motion of all nodes below this part of the robot's size [-], and rotation below this [rad], is round-off."""
+    examined: int = 50
+    """Number of states that are examined for motion: a motion between all of them would be a vibration at their distance."""
+    named: int = 4
+    """Number of values that a remark lists."""
+    contradictions: int = 5
+    """Number of contradicting states that are described."""
+    times: int = 20
+    """Number of times of an event that are listed."""
 
 
-def start_remarks(bound: Binding, t: float, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> list[str]:
-    """A remark if springs, tendons or loads strongly accelerate the robot from its initial state at rest."""
+THRESHOLDS = Thresholds()
+
+
+def record_of(result: Result) -> RunRecord:
+    """What the run has left; remarks are not computed for motions that were read from files."""
+    assert result.record is not None
+    return result.record
+
+
+def joined(texts: Sequence[str]) -> str | None:
+    """Several texts as one remark."""
+    return "; ".join(texts) or None
+
+
+def cure(method: Method) -> str:
+    """What makes the steps of a method shorter."""
+    return "a smaller step" if method.fixed else "a smaller rtol"
+
+
+# -- the start ---------------------------------------------------------------------------------------------------------
+
+
+@remark(
+    f"moved by more than {SILENT_BELOW:g} of the size of a coordinate", "smaller changes are not visible in any result"
+)
+def motion_started_on_the_constraints(eqs: Equations, result: Result) -> str | None:
+    """The start did not satisfy the constraints and was moved onto them, or constraints are redundant there."""
+    return joined(record_of(result).start.assembled.messages)
+
+
+@remark(
+    f"a value differs by more than {THRESHOLDS.same:g} of itself", "the run does not use the values of the equilibrium"
+)
+def held_with_other_values(eqs: Equations, result: Result) -> str | None:
+    """The start is an equilibrium that was found with other inputs or parameters, which the run does not use."""
+    start = record_of(result).start
+    if start.rest is None:
+        return None
+    there, notes = start.rest.equations, []
+    if there.inputs != eqs.inputs or tuple(there.parameters) != tuple(eqs.parameters):
+        return None
+    commanded = [_commanded(controller) for controller in start.controllers]
+    if all(names is not None for names in commanded) and start.rest.inputs:
+        known = {name for names in commanded for name in names or ()}
+        found, used = there.input_vector(), eqs.input_vector()
+        other = [
+            f"{name} = {x:.4g}{_unit(eqs, name)}"
+            for name, x, y in zip(eqs.inputs, found, used, strict=True)
+            if name not in known and name not in eqs.given_inputs and _differ(x, y)
+        ]
+        if other:
+            few = enumeration(other, THRESHOLDS.named)
+            notes.append(f"the start is an equilibrium with other inputs: {few}; give inputs=pose.inputs to hold it")
+    changed = [
+        f"{name} = {x:.4g}{_unit(eqs, name)}"
+        for name, x in there.parameters.items()
+        if name not in eqs.given_parameters and _differ(x, eqs.parameters[name])
+    ]
+    if changed:
+        few = enumeration(changed, THRESHOLDS.named)
+        notes.append(
+            f"the start is an equilibrium with other parameters: {few}; give parameters=pose.parameters to hold it"
+        )
+    return joined(notes)
+
+
+def _commanded(controller: Any) -> tuple[str, ...] | None:
+    """Inputs that a controller commands; None if unknown."""
+    plant = getattr(getattr(controller, "regulator", None), "plant", None)
+    names = getattr(plant, "inputs", None) or getattr(controller, "inputs", None)
+    return tuple(names) if isinstance(names, Sequence) and not isinstance(names, str) else None
+
+
+def _differ(x: float, y: float) -> bool:
+    return abs(x - y) > THRESHOLDS.same * max(abs(x), abs(y))
+
+
+def _unit(eqs: Equations, name: str) -> str:
+    return unit_after_value(eqs.model.environment.dimension(name))
+
+
+@remark(f"a coordinate is off by more than {THRESHOLDS.far:g} m or rad", "linear designs hold near their pose only")
+def far_from_the_pose_of_a_controller(eqs: Equations, result: Result) -> str | None:
+    """The start is far from the pose that a controller was linearized about."""
+    start, notes = record_of(result).start, []
+    for controller in start.controllers:
+        held = getattr(getattr(getattr(controller, "regulator", None), "plant", None), "state", None)
+        if held is None or np.shape(held.q) != start.assembled.q.shape:
+            continue
+        apart = np.abs(start.assembled.q - held.q)
+        k = int(np.argmax(apart)) if len(apart) else 0
+        if len(apart) and apart[k] > THRESHOLDS.far:
+            name = getattr(controller, "name", "") or type(controller).__name__
+            notes.append(
+                f"the start is {apart[k]:.2g} (m or rad, '{eqs.coordinates[k]}') from the pose that the controller '{name}' "
+                "holds; its design is linear about that pose: give a `start` closer to it"
+            )
+    return joined(notes)
+
+
+@remark("contacts press in the initial state of the model", "parts that are placed inside each other are pushed apart")
+def overlapping_start(eqs: Equations, result: Result) -> str | None:
+    """Parts overlap in the initial state of the model."""
+    start = record_of(result).start
+    made = start.assembled
+    return joined(overlap_notes(made.bound, start.begin, made.q)) if start.as_placed else None
+
+
+@remark("surfaces are twice as deep in each other as their contacts", "contacts are local minima of the distance")
+def overlaps_without_contact(eqs: Equations, result: Result) -> str | None:
+    """Surfaces at the start are much deeper in each other than their contacts."""
+    start = record_of(result).start
+    return joined(crossing_notes(start.assembled.bound, start.begin, start.assembled.q))
+
+
+@remark("an input of a prescribed motion jumps, or its rate", "jumps of rates are impulses")
+def prescribed_motions_that_jump(eqs: Equations, result: Result) -> str | None:
+    """Inputs that prescribe positions or rates along series with jumps."""
+    start, model, notes = record_of(result).start, eqs.model, []
+    bound = start.assembled.bound
+    for i, name in enumerate(model.input_names):
+        if name not in model.smooth_inputs or bound.input_kind[i] != SERIES:
+            continue
+        series, moves = bound.series[bound.input_series[i]], name in model.position_inputs
+        times = series.rate_jumps if moves else series.value_jumps
+        count = int(np.sum((times > start.begin) & (times < start.end)))
+        if count:
+            what = f"rate of input '{name}', which prescribes a position," if moves else f"input '{name}', a rate,"
+            notes.append(
+                f"the {what} jumps at {count} times: the impulses are included in the supplied energy, but not in the "
+                "multipliers; cubic interpolation or a smooth function avoids them"
+            )
+    return joined(notes)
+
+
+@remark(f"a frame accelerates at more than {THRESHOLDS.violent:g} m/s^2 from rest", "a hundred times gravity")
+def violent_start(eqs: Equations, result: Result) -> str | None:
+    """Springs, tendons or loads strongly accelerate the robot from its initial state at rest."""
+    steps = record_of(result).steps
+    if steps is None:
+        return None
+    bound, t, q, v, a = steps.begun
     if np.any(v) or not np.all(np.isfinite(a)):
-        return []
+        return None
     accelerations = bound.node_accelerations(t, q, v, a)
     places = bound.node_poses(q)[1]
     linear = accelerations[:, :3] + np.cross(accelerations[:, 3:], places)
     fastest = float(np.linalg.norm(linear, axis=1).max(initial=0.0))
-    if fastest < VIOLENT:
-        return []
-    return [
+    if fastest < THRESHOLDS.violent:
+        return None
+    return (
         f"the start is far from equilibrium: parts of the robot accelerate at {fastest:.2g} m/s^2 and vibrate afterwards. "
         "To start at rest use start='equilibrium' (--start equilibrium)"
-    ]
+    )
 
 
-def missed_remarks(model: Model, share: float, t: float, signal: int, step: float | None) -> list[str]:
-    """A remark if fixed steps [s] have missed a change of a signal, by a share of its largest value at time t [s]."""
-    if not share:
-        return []
+# -- events and controllers --------------------------------------------------------------------------------------------
+
+
+@remark("a state that an event or a mid-step function sets violates a constraint", "motions satisfy all constraints")
+def contradicting_states(eqs: Equations, result: Result) -> str | None:
+    """States that were set and changed, because they contradict the constraints."""
+    notes = []
+    for t, changed in record_of(result).contradictions[: THRESHOLDS.contradictions]:
+        few = enumeration([f"{name} from {x:.6g} to {y:.6g}" for name, (x, y) in changed.items()], THRESHOLDS.named)
+        notes.append(f"values that were set at t = {t:.6g} s contradict the constraints and were changed: {few}")
+    return joined(notes)
+
+
+@remark("an event has occurred", "its times are part of the result")
+def events_that_occurred(eqs: Equations, result: Result) -> str | None:
+    """Times of events; of frequent ones the first times, and their number."""
+    notes = []
+    for name, times in record_of(result).events.items():
+        notes += [(t, f"{name} at t = {t:.9g} s") for t in times[: THRESHOLDS.times]]
+        if len(times) > THRESHOLDS.times:
+            notes.append((times[-1], f"{name} {len(times)} times in total, last at t = {times[-1]:.9g} s"))
+    return joined([text for _, text in sorted(notes, key=lambda item: item[0])])
+
+
+@remark("a controller reports something", "stated by the controller")
+def reports_of_controllers(eqs: Equations, result: Result) -> str | None:
+    """What controllers say about the run, such as saturation."""
+    return joined(record_of(result).control)
+
+
+# -- steps -------------------------------------------------------------------------------------------------------------
+
+
+@remark("an impact is shorter than a step", "its rebound is then too low")
+def brief_impacts(eqs: Equations, result: Result) -> str | None:
+    """Impacts that steps have passed over."""
+    steps = record_of(result).steps
+    count = 0 if steps is None else steps.brief_impacts
+    if steps is None or not count:
+        return None
+    what = "an impact was" if count == 1 else f"{count} impacts were"
+    return f"{what} shorter than a step, so rebounds are too low; use {cure(steps.method)}, or the automatic method"
+
+
+@remark("a surface enters another one by more than its thickness", "parts may then pass through each other")
+def contacts_that_are_too_soft(eqs: Equations, result: Result) -> str | None:
+    """Surfaces have entered each other by more than the thickness of one of them."""
+    record = record_of(result)
+    return joined(depth_remarks(record.history[-1].bound, record.steps.deepest_contacts)) if record.steps else None
+
+
+@remark("a signal differs from a straight line within a fixed step", "adaptive steps find such changes")
+def changes_missed_by_fixed_steps(eqs: Equations, result: Result) -> str | None:
+    """Fixed steps have missed a change of a signal."""
+    steps = record_of(result).steps
+    share, t, signal = (0.0, 0.0, 0) if steps is None else steps.missed_signal
+    if steps is None or not share:
+        return None
+    model = eqs.model
     names = [name for name, uses in zip(model.input_names, model.signal_sources[signal, 1:], strict=False) if uses]
     what = (
         f"the input{'s' if names[1:] else ''} {', '.join(map(repr, names))}" if names else "a force or motion over time"
     )
-    return [
-        f"fixed steps of {step or 0:.3g} s are too long for {what}: within one, at t = {t:.4g} s, it differs from a straight line "
-        f"by {share:.0%} of its largest value. Use a smaller step, or a method that chooses its steps"
-    ]
+    return (
+        f"fixed steps of {steps.method.step or 0:.3g} s are too long for {what}: within one, at t = {t:.4g} s, it differs from a "
+        f"straight line by {share:.0%} of its largest value. Use a smaller step, or a method that chooses its steps"
+    )
 
 
-def energy_remarks(
-    energies: np.ndarray, cure: str, added: np.ndarray | float = 0.0, exchanged: float = 0.0
-) -> list[str]:
-    """A remark if the energy balance of a run is not satisfied.
-
-    energies: kinetic, potential, dissipated and supplied [J], one row per state; cure: suggested change; added: energy added by
-    setting the state [J], one per state; exchanged: the most that the steps have exchanged [J], as the saved times may be those at
-    which a vibration passes through rest.
-    """
-    if len(energies) < 2 or not np.all(np.isfinite(energies)):
-        return []
-    kinetic, potential, dissipated, supplied = energies.T
-    balance = kinetic + potential + dissipated - supplied - added
-    scale = max(exchanged, float(np.max(kinetic)), *(float(np.ptp(x)) for x in (potential, dissipated, supplied)))
-    changes = balance - balance[0]
-    # at the end if that is sufficient: within long steps the energy includes interpolation errors
-    change = float(changes[-1] if abs(changes[-1]) > LOST * scale else changes[np.argmax(np.abs(changes))])
-    if scale <= AT_REST * float(np.max(np.abs(energies))) or abs(change) <= LOST * scale:
-        return []
-    what = "was lost" if change < 0 else "was gained"
-    return [
-        f"{abs(change) / scale:.0%} of the energy exchanged {what} in the steps, which are too long for some vibrations; {cure}"
-        " resolves them"
-    ]
+@remark(
+    f"a growing motion is damped, or a vibration that is {RESOLUTION.erased:.0%} of the motion of a frame is lost or distorted",
+    "smaller errors are not visible in a plot of the motion",
+)
+def motions_misrepresented_by_steps(eqs: Equations, result: Result) -> str | None:
+    """Instabilities and vibrations for which the steps are too long."""
+    record = record_of(result)
+    steps = record.steps
+    if steps is None:
+        return None
+    seen = StepResolution(eqs, record.history, record.motion, steps.steps, steps.method)
+    finer = (
+        "a smaller step" if steps.method.fixed else "the method 'explicit', or a fixed step of a tenth of its period,"
+    )
+    return (
+        seen.growth()
+        or lost_vibration(eqs.model, steps.lost_vibrations, steps.method.relative_tolerance, finer)
+        or seen.distortion(steps.lost_vibrations[..., 0])
+    )
 
 
-def vibration_remarks(model: Model, found: np.ndarray, rtol: float, cure: str) -> list[str]:
+def lost_vibration(model: Model, found: np.ndarray, rtol: float, finer: str) -> str | None:
     """A remark if the steps have erased vibrations that are a large part of the motion of a frame.
 
     found: per node, of speed and spin: the largest one, the erased one, and its angular frequency (`TimeLoop.lost_vibrations`).
-    rtol: speeds below this fraction of the largest one of the robot are within the tolerance; cure: suggested method or step.
+    rtol: speeds below this fraction of the largest one of the robot are within the tolerance; finer: suggested method or step.
     """
     largest, lost, frequency = (found[..., k] for k in range(3))
     shares = np.where(lost > rtol * largest.max(axis=0, initial=0.0), lost, 0.0) / np.where(
         largest > 0, largest, np.inf
     )
     worst = np.minimum(shares, 1.0).max(axis=1, initial=0.0)
-    nodes = [int(g) for g in np.argsort(-worst, kind="stable") if worst[g] > ERASED]
+    nodes = [int(g) for g in np.argsort(-worst, kind="stable") if worst[g] > RESOLUTION.erased]
     if not nodes:
-        return []
+        return None
     first = nodes[0]
     kind = int(np.argmax(shares[first]))
     size, unit = largest[first, kind], ("m/s", "rad/s")[kind]
     more = f", and of {len(nodes) - 1} more frames," if len(nodes) > 1 else ""
     hertz = frequency[first, kind] / (2 * np.pi)
-    return [
+    return (
         f"a vibration of '{node_name(model, first)}'{more} at about {hertz:.2g} Hz was lost: the steps are too long for it, and "
-        f"it is {worst[first]:.0%} of the motion there (up to {size:.2g} {unit}); {cure} resolves it"
-    ]
+        f"it is {worst[first]:.0%} of the motion there (up to {size:.2g} {unit}); {finer} resolves it"
+    )
 
 
-def node_name(model: Model, node: int) -> str:
-    """The name of a frame on a node, or of a coordinate that moves it."""
-    for name, frame in model.frames.items():
-        if frame.node == node:
-            return name
-    for element in model.system.elements:
-        if node in element.nodes:
-            for c in model.coordinates:
-                if element.v_at <= c.v_at < element.v_at + element.v_size:
-                    return c.name
-    return f"node {node}"
+@remark(
+    f"more than {THRESHOLDS.lost:.0%} of the exchanged energy is missing",
+    "motions at the default tolerances keep it to a thousandth",
+)
+def energy_balance(eqs: Equations, result: Result) -> str | None:
+    """Energy was lost or gained in the steps."""
+    record = record_of(result)
+    if record.steps is None or len(record.history) > 1:
+        return None
+    text = open_balance(record.derived.energies, cure(record.steps.method), record.added, record.steps.energy_exchanged)
+    return None if text is None or is_still(record.history[0].bound, record.motion.q) else text
+
+
+def open_balance(energies: np.ndarray, finer: str, added: np.ndarray | float, exchanged: float) -> str | None:
+    """A remark if the energy balance of a run is not satisfied.
+
+    energies: kinetic, potential, dissipated and supplied [J], one row per state; finer: suggested change; added: energy added by
+    setting the state [J], one per state; exchanged: the most that the steps have exchanged [J], as the saved times may be those at
+    which a vibration passes through rest.
+    """
+    if len(energies) < 2 or not np.all(np.isfinite(energies)):
+        return None
+    kinetic, potential, dissipated, supplied = energies.T
+    balance = kinetic + potential + dissipated - supplied - added
+    scale = max(exchanged, float(np.max(kinetic)), *(float(np.ptp(x)) for x in (potential, dissipated, supplied)))
+    changes = balance - balance[0]
+    # at the end if that is sufficient: within long steps the energy includes interpolation errors
+    change = float(changes[-1] if abs(changes[-1]) > THRESHOLDS.lost * scale else changes[np.argmax(np.abs(changes))])
+    if scale <= THRESHOLDS.at_rest * float(np.max(np.abs(energies))) or abs(change) <= THRESHOLDS.lost * scale:
+        return None
+    what = "was lost" if change < 0 else "was gained"
+    return (
+        f"{abs(change) / scale:.0%} of the energy exchanged {what} in the steps, which are too long for some vibrations; {finer}"
+        " resolves them"
+    )
+
+
+def is_still(bound: Binding, states: np.ndarray) -> bool:
+    """Whether the robot does not move over some states (n x q)."""
+    size, _ = bound.sizes(states[0])
+    rotations, places = bound.node_poses(states[0])
+    for k in np.unique(np.linspace(0, len(states) - 1, THRESHOLDS.examined).astype(int)):
+        turned, moved = bound.node_poses(states[k])
+        if (
+            np.abs(moved - places).max(initial=0.0) > THRESHOLDS.still * size
+            or np.abs(turned - rotations).max(initial=0.0) > THRESHOLDS.still
+        ):
+            return False
+    return True
+
+
+# -- validity of the model ---------------------------------------------------------------------------------------------
+
+
+@remark("a commanded tension is negative", "tendons cannot push")
+def slack_tendons(eqs: Equations, result: Result) -> str | None:
+    """Tendons that were commanded to push, and were slack."""
+    return joined(negative_tension_warnings(eqs.model, record_of(result).derived.lowest_signals))
+
+
+@remark("an input is outside of its `min` and `max` at some time", "the limits of the model")
+def inputs_beyond_limits_in_motion(eqs: Equations, result: Result) -> str | None:
+    """Inputs beyond their limits."""
+    record = record_of(result)
+    history = [(x.time, x.bound) for x in record.history]
+    return joined(beyond_limits_in_motion(eqs.model, record.motion.time, history, record.derived.inputs))
+
+
+@remark("a rod, link, mesh or law leaves the range of its model", "stated by each part with its validity")
+def motion_beyond_the_models(eqs: Equations, result: Result) -> str | None:
+    """Parts that turn, bend or stretch beyond what their models describe."""
+    record = record_of(result)
+    return joined(range_warnings(eqs.model, record.history[0].bound, record.motion.q))
+
+
+@remark("reactions are recorded and constraints are redundant", "redundant constraints share loads in any way")
+def reactions_that_are_not_unique(eqs: Equations, result: Result) -> str | None:
+    """Reactions that are recorded, but not unique."""
+    return joined(undetermined_reactions(eqs.model, record_of(result).history[0].bound))
+
+
+@remark(f"open by more than {SILENT_BELOW:g} of the size of a coordinate", "smaller gaps are not visible in any result")
+def constraints_that_opened(eqs: Equations, result: Result) -> str | None:
+    """Constraints that were switched off at the start as redundant, and opened later."""
+    record = record_of(result)
+    motion = record.motion
+    return joined(opened_constraints(eqs.model, record.history[0].bound, motion.time, motion.q, motion.v))
+
+
+MOTION_REMARKS = (
+    motion_started_on_the_constraints, held_with_other_values, far_from_the_pose_of_a_controller, overlapping_start,
+    overlaps_without_contact, prescribed_motions_that_jump, violent_start, contradicting_states, events_that_occurred,
+    reports_of_controllers, brief_impacts, contacts_that_are_too_soft, changes_missed_by_fixed_steps,
+    motions_misrepresented_by_steps, slack_tendons, inputs_beyond_limits_in_motion, motion_beyond_the_models,
+    reactions_that_are_not_unique, constraints_that_opened, energy_balance,
+)  # fmt: skip
+"""All remarks on motions, in the order in which they are shown."""

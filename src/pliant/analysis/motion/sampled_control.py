@@ -6,16 +6,14 @@ import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import count
-from typing import TYPE_CHECKING, Any, Protocol, SupportsFloat, runtime_checkable
+from typing import Any, Protocol, SupportsFloat, runtime_checkable
 
 import numpy as np
 
-from pliant.analysis.motion.events import Now
+from pliant.analysis.motion.current_state import Now
+from pliant.analysis.motion.job import Job
 from pliant.engine.core import check_names
 from pliant.language.arguments import ArgumentError, number, positive, whole
-
-if TYPE_CHECKING:
-    from pliant.analysis.motion.job import Job
 
 SAME_TIME = 1e-9
 """Times closer than this fraction of a sample time are equal."""
@@ -162,9 +160,9 @@ class SampledLoop:
         """Times closer than this are equal [s]."""
         return SAME_TIME * min(float(c.sample_time) for c in self.controllers) if self.controllers else 0.0
 
-    def notes(self) -> list[str]:
-        """Warnings of the controllers after the run."""
-        return [str(note) for c in self.controllers for note in getattr(c, "notes", tuple)()]
+    def notes(self) -> tuple[str, ...]:
+        """What the controllers say about the run."""
+        return tuple(str(note) for c in self.controllers for note in getattr(c, "notes", tuple)())
 
 
 def _deviations(controller: Controller, now: Now) -> dict[str, np.ndarray]:

@@ -18,7 +18,6 @@ import numpy as np
 from pliant.analysis.integrators import Method
 from pliant.analysis.linear.small_motion import FirstOrder, first_order
 from pliant.analysis.motion.derived_quantities import ActiveBinding, SavedStates
-from pliant.analysis.motion.remarks import ERASED, node_name
 from pliant.analysis.numerics.independent_coordinates import PartitionError
 from pliant.analysis.numerics.quadratic_eigenvalues import MasslessMotion, eigenpairs, real_modes
 from pliant.engine.binding import Binding
@@ -27,16 +26,31 @@ from pliant.engine.model.model import Model
 from pliant.engine.state import State
 from pliant.engine.workspace import EvaluationError
 
-LARGEST = 150
-"""Number of rates and constraints up to which states are examined; the cost is that of dense eigenvalues."""
-FEWEST, MOST, TOGETHER = 5, 40, 2_000
-"""Number of examined states: at least, at most, and times the square of the number of rates."""
-RESOLVED = 0.5
-"""Product of the fastest rate and the step up to which adaptive steps represent every motion."""
-GROWN = 20.0
-"""Logarithm of the growth after which any deviation is visible."""
-WRONG = 0.5
-"""Error of a vibration at the end of a run, relative to the vibration, that has a remark."""
+
+@dataclass(frozen=True)
+class Thresholds:
+    """Numbers that decide which motions the steps misrepresent."""
+
+    largest: int = 150
+    """Number of rates and constraints up to which states are examined; the cost is that of dense eigenvalues, milliseconds each."""
+    fewest: int = 5
+    """Least number of examined states: the start, the end and three between."""
+    most: int = 40
+    """Largest number of examined states."""
+    together: int = 2_000
+    """Number of examined states times the square of the number of rates: a tenth of a second in all."""
+    resolved: float = 0.5
+    """Product of the fastest rate and the step up to which adaptive steps represent every motion to a percent."""
+    grown: float = 20.0
+    """Logarithm of the growth after which a deviation of the size of round-off is visible."""
+    erased: float = 0.2
+    """Speed of vibrations lost in the steps, relative to the largest speed of the same frame, that is accepted without a remark: a
+    fifth is barely seen in a plot."""
+    wrong: float = 0.5
+    """Error of a vibration at the end of a run, relative to the vibration, that has a remark: half a radian out of phase."""
+
+
+RESOLUTION = Thresholds()
 
 
 @dataclass(frozen=True)
@@ -94,9 +108,9 @@ class StepResolution:
     def states(self) -> list[ExaminedState | None]:
         """Some states in order of time; None where the steps resolve everything, or the equations cannot be linearized."""
         n, nv = len(self._motion.time), len(self._eqs.rates)
-        if n < 2 or not nv or nv + len(self._eqs.constraint_names) > LARGEST:
+        if n < 2 or not nv or nv + len(self._eqs.constraint_names) > RESOLUTION.largest:
             return []
-        count = min(max(TOGETHER // nv**2, FEWEST), MOST)
+        count = min(max(RESOLUTION.together // nv**2, RESOLUTION.fewest), RESOLUTION.most)
         return [self._state(int(k)) for k in np.unique(np.linspace(0, n - 1, count).astype(int))]
 
     def _state(self, k: int) -> ExaminedState | None:
@@ -112,7 +126,7 @@ class StepResolution:
         if bound.system.contacts.laws:
             bound = bound.with_contacts(motion.contacts.samples(k, k + 1).rows, since=q)
         try:
-            if not self.method.fixed and bound.fastest_rate(t, q, v) * step <= RESOLVED:
+            if not self.method.fixed and bound.fastest_rate(t, q, v) * step <= RESOLUTION.resolved:
                 return None
             linear = bound.linearized(t, q, v, a, multipliers)
             order = first_order(self._eqs, bound, State(q, v, t, multipliers), a, linear)
@@ -124,7 +138,7 @@ class StepResolution:
             return None
         return ExaminedState(bound, t, q, v, a, step, order, sizes, K, C, M)
 
-    def growth_remarks(self) -> list[str]:
+    def growth(self) -> str | None:
         """A remark on growing motions that the steps have damped."""
         worst: _Growth | None = None
         last: _Growth | None = None
@@ -136,17 +150,17 @@ class StepResolution:
             last = now
             if now is not None and (worst is None or now.grown > worst.grown):
                 worst = now
-        return [worst.remark(self.model)] if worst is not None and worst.grown > GROWN else []
+        return worst.remark(self.model) if worst is not None and worst.grown > RESOLUTION.grown else None
 
-    def vibration_remarks(self, largest: np.ndarray) -> list[str]:
+    def distortion(self, largest: np.ndarray) -> str | None:
         """A remark on the vibration that a fixed step distorts most; largest: speed and spin of every node in the run (n x 2)."""
         if not self.method.fixed:
-            return []
+            return None
         end, worst = float(self._motion.time[-1]), None
         for state in self.states:
             for found in () if state is None else _distorted(state, self.method, end, largest):
                 worst = found if worst is None or found.share > worst.share else worst
-        return [] if worst is None else [worst.remark(self.model)]
+        return None if worst is None else worst.remark(self.model)
 
 
 @dataclass(frozen=True)
@@ -249,14 +263,27 @@ def _distorted(state: ExaminedState, method: Method, end: float, largest: np.nda
     for i in np.flatnonzero(modes.squares > decays**2):
         value = complex(-decays[i], np.sqrt(modes.squares[i] - decays[i] ** 2))
         phase, amplitude = _at_the_end(method, value, state.step, end - state.t)
-        if abs(cmath.rect(amplitude, phase) - 1) <= WRONG:
+        if abs(cmath.rect(amplitude, phase) - 1) <= RESOLUTION.wrong:
             continue
         speed = float(np.hypot(rates[i], accelerations[i] / np.sqrt(modes.squares[i])))
         moved = speed * state.moved(modes.shapes[:, i])
         shares = np.divide(moved, largest, out=np.zeros_like(moved), where=largest > 0)
         node, kind = (int(x) for x in np.unravel_index(int(np.argmax(shares)), shares.shape))
-        if shares[node, kind] > ERASED:
+        if shares[node, kind] > RESOLUTION.erased:
             yield _Distortion(
                 state, value, phase, amplitude, node, float(shares[node, kind]), float(largest[node, kind]),
                 ("m/s", "rad/s")[kind],
             )  # fmt: skip
+
+
+def node_name(model: Model, node: int) -> str:
+    """The name of a frame on a node, or of a coordinate that moves it."""
+    for name, frame in model.frames.items():
+        if frame.node == node:
+            return name
+    for element in model.system.elements:
+        if node in element.nodes:
+            for c in model.coordinates:
+                if element.v_at <= c.v_at < element.v_at + element.v_size:
+                    return c.name
+    return f"node {node}"

@@ -14,9 +14,8 @@ import numpy as np
 
 from pliant.analysis.integrators import Method
 from pliant.analysis.motion.method_choice import MethodChoice, MethodMonitor, choose_method
-from pliant.analysis.motion.simulate import Request
-from pliant.analysis.motion.stop_times import NONE, stop_times
-from pliant.analysis.motion.watched_times import watched_times
+from pliant.analysis.motion.run import Request, acting_controllers
+from pliant.analysis.motion.step_times import NONE, stop_times, watched_times
 from pliant.analysis.numerics.state import AssembledState, assemble, refuse_extremes
 from pliant.engine.binding import Binding
 from pliant.engine.contact_sums import contact_questions
@@ -27,14 +26,26 @@ from pliant.engine.outputs import carrying_nodes, energy_outputs, output_names, 
 from pliant.engine.state import State
 from pliant.engine.time_loop import PROJECTION_TOLERANCE
 
-MOST_STEPS = 20_000
-"""Maximum number of steps without a pause, for which Ctrl-C has to wait."""
-MOST_NUMBERS = 200_000
-"""Maximum number of rates times steps of such a run."""
+
+@dataclass(frozen=True)
+class Thresholds:
+    """Numbers that decide which runs are one call."""
+
+    most_steps: int = 20_000
+    """Maximum number of steps without a pause, for which Ctrl-C has to wait: a tenth of a second."""
+    most_numbers: int = 200_000
+    """Maximum number of rates times steps of such a run, likewise."""
+    tried: int = 8
+    """Number of runs after which the following fraction is judged."""
+    ended: float = 0.75
+    """Fraction of the runs that must have ended in one call for further attempts: those that have not are repeated."""
+
+
+ONE_CALL = Thresholds()
+
+
 SAMPLES = {"q": "coordinate", "v": "rate", "a": "rate", "multiplier": "constraint"}
 """Quantities that are sampled during the run, and their axes."""
-TRIED, ENDED = 8, 0.75
-"""After this number of runs, this fraction of them must have ended in one call for further attempts."""
 
 Room = Callable[[str, tuple[str, ...], tuple[int, ...]], np.ndarray]
 """Returns a contiguous array for a kept quantity, by name, axes and shape; it is used for nothing else."""
@@ -70,8 +81,10 @@ class UninterruptedRuns:
     def _is_possible(self, eqs: Equations) -> bool:
         """Whether uninterrupted runs are possible: nothing interrupts them, and all kept quantities follow from the samples."""
         request, model, outputs = self.request, self.model, output_names(self.model)
-        acts = request.events or request.mid_step or request.progress or request.out or request.acting(eqs, None)
-        if acts or request.formulation != "multipliers" or model.followed or model.system.contacts.laws:
+        acts = bool(request.events or request.mid_step or request.progress or request.out)
+        if acts or acting_controllers(request.controllers, eqs, None):
+            return False
+        if request.formulation != "multipliers" or model.followed or model.system.contacts.laws:
             return False
         if any(name.startswith("output.") for name in self.kept) and (
             carrying_nodes(model) or energy_outputs(model) or contact_questions(model)
@@ -102,7 +115,7 @@ class UninterruptedRuns:
     @property
     def worthwhile(self) -> bool:
         """Whether to attempt such a run: it is possible, and most attempts so far have ended in one call."""
-        return self.possible and (self.tried < TRIED or self.ended >= ENDED * self.tried)
+        return self.possible and (self.tried < ONE_CALL.tried or self.ended >= ONE_CALL.ended * self.tried)
 
     def rates(self, cases: Sequence[tuple[Binding, State]]) -> np.ndarray:
         """The fastest rate of each case at its start [1/s]; NaN if unknown, or if the method does not depend on it."""
@@ -128,7 +141,7 @@ class UninterruptedRuns:
             made = assemble(eqs, bound, request.begin, state.q, state.v, state.given)
         else:
             refuse_extremes(eqs, state.q, state.v)
-            made = AssembledState(bound, state.q, state.v, ())
+            made = AssembledState(bound, state.q, state.v)
         if request.method is not None:
             choice = MethodChoice(request.method, "")
         else:
@@ -143,7 +156,11 @@ class UninterruptedRuns:
         watched = watched_times(eqs.model, made.bound, request.begin, request.end, stops)
         head.watch, head.n_watch = self._address(watched), len(watched)
         samples, outputs = self._place(head, room)
-        most = min(MethodMonitor(choice, request.end).most_unseen, MOST_STEPS, max(100, MOST_NUMBERS // max(1, len(v))))
+        most = min(
+            MethodMonitor(choice, request.end).most_unseen,
+            ONE_CALL.most_steps,
+            max(100, ONE_CALL.most_numbers // max(1, len(v))),
+        )
         return UninterruptedRun(made.bound, head, most, samples, outputs, (stops, watched, q, v))
 
     def go(self, runs: Iterable[UninterruptedRun]) -> None:

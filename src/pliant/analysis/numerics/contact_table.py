@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -13,13 +14,23 @@ ROWS, COUNT, NAMES, THINGS = "contact", "contact_count", "contact_name", "thing"
 """Axis of all contacts, number of contacts at each saved time, and the axes that name laws and parts."""
 
 
-def contact_variables(contacts: Contacts, axis: str = "time") -> tuple[dict[str, Variable], dict[str, Variable]]:
+def joined_contacts(found: Sequence[Contacts | None], t: float) -> Contacts | None:
+    """Contacts of several poses at one time [s], concatenated; None if the model has no contacts."""
+    known = [x for x in found if x is not None]
+    if not known:
+        return None
+    begins = np.concatenate([[0], np.cumsum([len(x) for x in known])]).astype(np.int32)
+    rows = np.concatenate([x.rows for x in known])
+    return Contacts(known[0].names, known[0].things, np.full(len(known), t), begins, rows)
+
+
+def contact_variables(contacts: Contacts | None, axis: str = "time") -> tuple[dict[str, Variable], dict[str, Variable]]:
     """Variables and labels of the contacts at all saved times, or points of a path, concatenated; empty if the model has no
     contacts.
 
     `contact_count` is the number of contacts at each of them (a contiguous ragged array in the terms of netCDF's conventions).
     """
-    if not contacts.names:
+    if contacts is None or not contacts.names:
         return {}, {}
     about = {"long_name": "number of contacts", "units": "-", "sample_dimension": ROWS}
     found: dict[str, Variable] = {COUNT: ((axis,), contacts.count, about)}
@@ -32,6 +43,11 @@ def contact_variables(contacts: Contacts, axis: str = "time") -> tuple[dict[str,
 
 def _column(contacts: Contacts, at: int, size: int) -> np.ndarray:
     return contacts.rows[:, at] if size == 1 else contacts.rows[:, at : at + size]
+
+
+def contacts_at_time(recorded: LabelledArrays, t: float) -> Contacts | None:
+    """The contacts in a result of poses at one time [s]; None if the model has no contacts."""
+    return recorded_contacts(recorded, np.full(len(recorded[COUNT]), t)) if COUNT in recorded else None
 
 
 def recorded_contacts(recorded: LabelledArrays, times: np.ndarray) -> Contacts:

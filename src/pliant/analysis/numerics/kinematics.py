@@ -15,21 +15,11 @@ from pliant.analysis.numerics.independent_coordinates import null_space
 from pliant.analysis.numerics.state import Start, assemble, given_state
 from pliant.engine.binding import Binding
 from pliant.engine.core import check_names
-from pliant.engine.equations import Equations, Values
+from pliant.engine.equations import Equations, Values, need_equations
 from pliant.engine.frames import FrameMotion
 from pliant.engine.initial_states import prescribed_coordinates
 from pliant.engine.state import State, read_state
-from pliant.language.arguments import (
-    ArgumentError,
-    array,
-    flag,
-    mapping,
-    need_equations,
-    number,
-    positive,
-    vector,
-    whole,
-)
+from pliant.language.arguments import ArgumentError, array, flag, mapping, number, positive, vector, whole
 from pliant.language.message_text import enumeration
 
 MAX_ITERATIONS = 100

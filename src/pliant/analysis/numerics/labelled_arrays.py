@@ -85,7 +85,7 @@ class LabelledArrays:
     def dataset(self) -> xarray.Dataset:
         """The content as an xarray Dataset.
 
-        Variables that cannot be computed are omitted, with a remark among the `warnings`: what was saved is not lost with them.
+        Variables that cannot be computed are omitted, with a remark: what was saved is not lost with them.
         """
         import xarray
 
@@ -103,7 +103,8 @@ class LabelledArrays:
         variables, labels = made(self.variables), made(self.labels)
         attributes = dict(self.attributes)
         if omitted:
-            attributes["warnings"] = json.dumps([*json.loads(attributes.get("warnings", "[]")), *omitted])
+            key = "warnings" if "warnings" in attributes else "remarks"
+            attributes[key] = json.dumps([*json.loads(attributes.get(key, "[]")), *omitted])
         return xarray.Dataset(variables, labels, attributes)
 
     def __contains__(self, name: object) -> bool:

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     import xarray
 
 FORMAT = "pliant-result-2"
-PATH_FORMAT = "pliant-path-2"
 SLASH = "::"
 """Replacement of the slash of `leg1/tip` in files: names of netCDF variables and dimensions must not contain a slash, and names of
 models do not contain this text."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -50,8 +51,9 @@ def given_state(eqs: Equations, given: Start, time: float, *, where: str) -> Sta
     Raises EvaluationError if a rod is beyond the limit of its law.
     """
     number("time", time)
-    state = _state(eqs, state_of(given), time, where)
-    refuse_outside_laws(eqs.model, eqs.binding, state.q)
+    state = _state(eqs, given if isinstance(given, str) else state_of(given), time, where)
+    if eqs.model.once("has_nonlinear_laws", lambda: any(rod.law != "linear" for rod in eqs.model.spec.rods.values())):
+        refuse_outside_laws(eqs.model, eqs.binding, state.q)
     return state
 
 
@@ -101,9 +103,15 @@ class AssembledState:
     bound: Binding
     q: np.ndarray
     v: np.ndarray
-    messages: tuple[str, ...]
     gap: float = 0.0
     """Largest violation of the constraints before the projection [m or rad]; 0 if that needs no remark."""
+    changes: Callable[[], list[str]] | None = None
+    """Describes the changes; None if there are none."""
+
+    @cached_property
+    def messages(self) -> tuple[str, ...]:
+        """The changes as texts."""
+        return tuple(self.changes()) if self.changes is not None else ()
 
 
 @on_one_blas_thread
@@ -118,7 +126,7 @@ def assemble(
     given = given or SpecifiedValues()
     refuse_extremes(eqs, q, v)
     if not bound.m:
-        return AssembledState(bound, q, v, ())
+        return AssembledState(bound, q, v)
     bound = bound.with_rows(np.ones(bound.m, dtype=np.int32)).with_series(_held_positions(eqs.model, bound, t, q, v))
     start = on_motions(eqs.model, bound, State(q, v, t, given=given))
     values = np.abs(bound.constraint_values(t, start.q, start.v)[0])
@@ -130,11 +138,14 @@ def assemble(
     new_v = closing.rates(start.q, start.v, new_q)
     # the rank may differ after the loop is closed
     independent = with_independent_rows(bound, t, new_q, new_v)
-    sizes = coordinate_sizes(eqs, bound, new_q)
-    messages = changes(eqs, start, State(new_q, new_v, t), given, before, sizes)
-    messages += _switched_off(eqs, independent, t, new_q, new_v)
-    messages += opposite_frames(eqs, independent, new_q)
-    return AssembledState(independent, new_q, new_v, tuple(messages), before)
+
+    def said() -> list[str]:
+        sizes = coordinate_sizes(eqs, bound, new_q)
+        made = changes(eqs, start, State(new_q, new_v, t), given, before, sizes)
+        made += _switched_off(eqs, independent, t, new_q, new_v)
+        return made + opposite_frames(eqs, independent, new_q)
+
+    return AssembledState(independent, new_q, new_v, before, said)
 
 
 def _switched_off(eqs: Equations, bound: Binding, t: float, q: np.ndarray, v: np.ndarray) -> list[str]:
@@ -152,6 +163,20 @@ def _switched_off(eqs: Equations, bound: Binding, t: float, q: np.ndarray, v: np
             names = ", ".join(eqs.constraint_names[i] for i in np.flatnonzero(which))
             notes.append(f"{what} switched off: {names} ({why})")
     return notes
+
+
+def driven_words(eqs: Equations, made: AssembledState, t: float) -> str:
+    """Words on prescribed motions that have a rate or an acceleration at time t [s], which an equilibrium does not have."""
+    what, values, names = "is driven at", made.v, eqs.rates
+    if not np.any(values):
+        accelerations, signals = made.bound.signal_rates(t)[1], np.array(eqs.model.system.row_signals(), dtype=int)
+        rows = np.flatnonzero((signals >= 0) & made.bound.active_rows)
+        what, values, names = "is accelerated at", np.zeros(len(signals)), eqs.constraint_names
+        values[rows] = accelerations[signals[rows]]
+    if not np.any(values):
+        return ""
+    k = int(np.argmax(np.abs(values)))
+    return f"'{names[k]}' {what} {values[k]:.3g} (SI units) then, and forces caused by this motion are not included"
 
 
 def refuse_extremes(eqs: Equations, q: np.ndarray, v: np.ndarray) -> None:

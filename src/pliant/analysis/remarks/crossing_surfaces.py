@@ -1,4 +1,4 @@
-"""Surfaces that overlap more deeply than their contacts: parts that were placed inside each other.
+"""Surfaces that overlap: parts that were placed inside each other, more deeply than their contacts show.
 
 Contacts are local minima of the distance, at vertices and crossing edges (`runtime/contact_search.c`, `contact_faces.c`). A bar
 through a box has neither: its ends are outside, and its edges are far from those of the box. Axes that intersect have no direction
@@ -10,16 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pliant.engine.binding import Binding
 from pliant.engine.contacts import contacts_at
+from pliant.engine.model.contact_shapes import ContactShape
 from pliant.language.message_text import enumeration
-
-if TYPE_CHECKING:
-    from pliant.engine.binding import Binding
-    from pliant.engine.model.contact_shapes import ContactShape
 
 HARMLESS = 1e-6
 """Depths up to this fraction of the robot's size are ignored."""
@@ -29,8 +26,8 @@ ALONG = np.linspace(0.0, 1.0, 11)
 """Points of an edge that are examined."""
 MOST_POINTS = 2_000
 """Maximum number of points of a surface that are examined; of fine meshes every second, third, ... one."""
-SHOWN = 3
-"""Number of pairs that the remark names."""
+SHOWN, MOST_OVERLAPS = 3, 5
+"""Number of pairs that the remarks name."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +63,26 @@ class _Placed:
     def triangles(self) -> np.ndarray:
         """Corners of its triangles, n x 3 x 3."""
         return np.asarray(self.vertices[np.array([item for item in self.shape.items if len(item) == 3], dtype=int)])
+
+
+def overlap_notes(bound: Binding, t: float, q: np.ndarray) -> list[str]:
+    """A remark on parts whose contacts press in a configuration, the deepest first: they push each other apart immediately."""
+    if not bound.system.contacts.laws:
+        return []
+    contacts = contacts_at(bound, t, q, np.zeros(bound.nv))
+    deepest: dict[tuple[str, str], float] = {}
+    harmless = HARMLESS * bound.sizes(q)[0]
+    for pair, gap in zip(contacts.pairs, contacts.gap, strict=True):
+        if -gap > max(harmless, deepest.get(pair, 0.0)):
+            deepest[pair] = float(-gap)
+    if not deepest:
+        return []
+    order = sorted(deepest, key=lambda pair: -deepest[pair])
+    said = [
+        f"{a} and {b} by {deepest[a, b]:.3g} m" if a != b else f"{a} with itself by {deepest[a, b]:.3g} m"
+        for a, b in order
+    ]
+    return [f"parts overlap at the start and push each other apart: {enumeration(said, MOST_OVERLAPS, 'pairs')}"]
 
 
 def crossing_notes(bound: Binding, t: float, q: np.ndarray) -> list[str]:

@@ -8,6 +8,7 @@ units and of the number of elements of a rod. Directions are increments of q, ap
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -16,30 +17,102 @@ import numpy as np
 import scipy
 
 from pliant.analysis.numerics.saddle import saddle_matrix
-from pliant.analysis.statics.path_parameter import PathParameter
-from pliant.analysis.statics.stability import DENSE_UP_TO, Stability, judge, stiffness_scaling
+from pliant.analysis.statics.stability import TOLERANCES, Stability, judge, stiffness_scaling
 from pliant.analysis.statics.static_equations import StaticEquations, forces_in_play, largest_turn
 from pliant.engine.binding import Binding
 from pliant.engine.contacts import Contacts, contacts_at_rest
+from pliant.engine.equations import Equations
 from pliant.engine.linearized import LinearizedEquations
 from pliant.engine.workspace import EvaluationError
 
-# Maximum number of corrections after a step, and while a special point is located.
-CORRECTIONS = 10
-PATIENT_CORRECTIONS = 25
-# Larger changes, relative to the right-hand side, are along neutral directions.
-NEUTRAL = 1e12
-# Residual of the minimum-norm solution, relative to the right-hand side, above which the equations have no solution.
-INCONSISTENT = 1e-6
-# The longest correction after a step: twice the step, or where the path has a corner (contacts that begin to stick) a hundred
-# times, up to a tenth of the robot's size. A longer one leads to another path, or along a neutral direction.
-REACH, CORNER_REACH, LONGEST_AT_CORNERS = 2.0, 100.0, 0.1
-# Largest rotation of a node in one step [rad].
-MAX_STEP_TURN = 0.6
-# Below this number of unknowns dense matrices are faster than sparse ones.
-DENSE_BELOW = 60
-# Constraint values that are accepted as zero, relative to their sizes.
-CLOSED = 1e-11
+
+@dataclass(frozen=True)
+class ArcLengthSettings:
+    """Numbers that decide in steps along a path. Lengths are those of the metric."""
+
+    corrections: int = 10
+    """Maximum number of corrections after a step: Newton's method that needs more has not begun near a solution."""
+    patient_corrections: int = 25
+    """The same while a special point is located, where the equations are nearly singular."""
+    shorter: float = 0.5
+    """Required ratio of successive corrections, so that a neighbouring path is not mistaken for this one."""
+    shorter_at_first: float = 2.0
+    """The same for the second correction: the first may only have corrected the strain of stiff parts."""
+    round_off: float = 1e-9
+    """Corrections of this length are accepted in any case."""
+    neutral: float = 1e12
+    """Larger solutions, relative to the right-hand side, are along neutral directions."""
+    inconsistent: float = 1e-6
+    """Residual of the minimum-norm solution, relative to the right-hand side, above which the equations have no solution."""
+    rank: float = 1e-13
+    """Singular values below this, relative to the largest, belong to neutral directions."""
+    reach: float = 2.0
+    """The longest correction after a step, relative to the step: a longer one leads to another path."""
+    corner_reach: float = 100.0
+    """The same where the path has a corner, such as contacts that begin to stick, ..."""
+    longest_at_corners: float = 0.1
+    """... up to this length."""
+    turn: float = 0.6
+    """Largest rotation of a node in one step [rad]: first-order predictions are off by a sixth of its cube, 4 percent."""
+    dense_below: int = 60
+    """Below this number of unknowns dense matrices are faster than sparse ones."""
+    closed: float = 1e-11
+    """Constraint values that are accepted as zero, relative to their sizes."""
+    difference: float = 1e-5
+    """Step of the central difference with respect to the parameter, relative to its scale: truncation and round-off are then both
+    about 1e-10 of the acting forces, and a parameter that enters linearly is differentiated to round-off."""
+
+
+SETTINGS = ArcLengthSettings()
+
+Imbalance = Callable[[float], tuple[np.ndarray, np.ndarray]]
+
+
+@dataclass(frozen=True)
+class PathParameter:
+    """A parameter or an input of a model; `scale` is the size of a significant change, in its own units."""
+
+    eqs: Equations
+    name: str
+    scale: float = 1.0
+
+    def initial(self, t: float) -> float:
+        """Its value at the beginning of the path: as given for this call, else the model's at time t [s]."""
+        if self.name in self.eqs.inputs:
+            return self.eqs.input_values(t)[self.name]
+        return self.eqs.parameters[self.name]
+
+    def equations(self, value: float) -> Equations:
+        """The equations with this value, which may be outside of the model's limits."""
+        change = {self.name: float(value)}
+        if self.name in self.eqs.inputs:
+            return self.eqs.at(inputs=change)
+        return self.eqs.at(parameters=change, within_limits=False)
+
+    def at(self, value: float, bound: Binding) -> Binding:
+        """The binding with this value, and with the active constraint rows, the positions that prescribed rates and accelerations
+        leave unchanged, and the contact memory of `bound`."""
+        held = {item.input: bound.series[bound.input_series[item.input]] for item in self.eqs.model.followed}
+        return self.equations(value).binding.with_rows(bound.row_active).with_series(held).with_memory_of(bound)
+
+    def derivative(self, value: float, imbalance: Imbalance) -> tuple[np.ndarray, np.ndarray]:
+        """Derivatives of forces and constraint values, which `imbalance` returns for a value, with respect to the parameter: by a
+        central difference, or a one-sided one if the model cannot be evaluated on the other side."""
+        step = SETTINGS.difference * self.scale
+        found: list[tuple[float, tuple[np.ndarray, np.ndarray]]] = []
+        for nearby in (value + step, value - step, value):
+            if len(found) == 2:
+                break
+            try:
+                now = imbalance(nearby)
+            except EvaluationError:
+                continue
+            if np.all(np.isfinite(now[0])) and np.all(np.isfinite(now[1])):
+                found.append((nearby, now))
+        if len(found) < 2:
+            raise EvaluationError(f"the model cannot be evaluated for values of '{self.name}' around {value:g}")
+        (a, (force_a, phi_a)), (b, (force_b, phi_b)) = found
+        return (force_a - force_b) / (a - b), (phi_a - phi_b) / (a - b)
 
 
 @dataclass(frozen=True)
@@ -120,10 +193,10 @@ class ArcLengthStatics(StaticEquations):
         """Set the value of the parameter."""
         self.bound = self.loading.at(value, self.bound)
 
-    def stand_at(self, place: EquilibriumPoint) -> None:
+    def remember_contacts(self, point: EquilibriumPoint) -> None:
         """Store the contacts of a point: friction has a history along a path."""
-        if place.contacts is not None:
-            self.bound = self.bound.with_contacts(place.contacts.rows, since=place.q)
+        if point.contacts is not None:
+            self.bound = self.bound.with_contacts(point.contacts.rows, since=point.q)
 
     def metric(self, at: LinearizedEquations) -> Metric:
         """The metric of changes at a pose."""
@@ -138,8 +211,8 @@ class ArcLengthStatics(StaticEquations):
         return Metric(scipy.sparse.csc_matrix(matrix / (total * self.size**2)), self.loading.scale)
 
     def _by_value(self, q: np.ndarray, multipliers: np.ndarray, value: float) -> tuple[np.ndarray, np.ndarray]:
-        def imbalance(place: float) -> tuple[np.ndarray, np.ndarray]:
-            return self.imbalance(q, multipliers, self.loading.at(place, self.bound))
+        def imbalance(at_value: float) -> tuple[np.ndarray, np.ndarray]:
+            return self.imbalance(q, multipliers, self.loading.at(at_value, self.bound))
 
         return self.loading.derivative(value, imbalance)
 
@@ -162,7 +235,7 @@ class ArcLengthStatics(StaticEquations):
         """
         last, start = np.inf, q
         polished = False
-        for iteration in range(PATIENT_CORRECTIONS if patient else CORRECTIONS):
+        for iteration in range(SETTINGS.patient_corrections if patient else SETTINGS.corrections):
             try:
                 self.apply(value)
                 at = self.linearized(q, multipliers)
@@ -175,11 +248,11 @@ class ArcLengthStatics(StaticEquations):
             norm = float(np.abs(force).max(initial=0.0))
             allowed = self.tolerance * forces_in_play(at, multipliers)
             balanced = np.abs(at.rate_sizes * force).max(initial=0.0) <= allowed
-            converged = balanced and np.abs(phi / at.row_sizes).max(initial=0.0) <= CLOSED
+            converged = balanced and np.abs(phi / at.row_sizes).max(initial=0.0) <= SETTINGS.closed
             if converged and polished:
-                touching = contacts_at_rest(self.bound, self.t, q)
+                contacts = contacts_at_rest(self.bound, self.t, q)
                 return EquilibriumPoint(
-                    q, multipliers, value, at, by_value, self.metric(at), norm, iteration, contacts=touching
+                    q, multipliers, value, at, by_value, self.metric(at), norm, iteration, contacts=contacts
                 )
             step = self._bordered(at, by_value, border, metric).solve(-force, -phi, 0.0)
             if step is None:
@@ -188,37 +261,37 @@ class ArcLengthStatics(StaticEquations):
             if length > reach:
                 return None
             # after convergence, one more step reduces the residual to round-off
-            # (the second may be longer: the first one may only correct the strain of stiff parts)
-            shorter = length <= (2.0 if iteration == 1 else 0.5) * last or length <= 1e-9
+            ratio = SETTINGS.shorter_at_first if iteration == 1 else SETTINGS.shorter
+            shorter = length <= ratio * last or length <= SETTINGS.round_off
             if not (converged or patient or shorter):
                 return None
             polished, last = converged, length
             q, multipliers = self.bound.increment(q, step.q), multipliers + step.multipliers
             value += step.value
-            if largest_turn(self.bound.node_poses(start)[0], self.bound.node_poses(q)[0]) > MAX_STEP_TURN:
+            if largest_turn(self.bound.node_poses(start)[0], self.bound.node_poses(q)[0]) > SETTINGS.turn:
                 return None
         return None
 
-    def with_tangent(self, place: EquilibriumPoint, toward: Direction) -> EquilibriumPoint | None:
+    def with_tangent(self, point: EquilibriumPoint, toward: Direction) -> EquilibriumPoint | None:
         """The point with its unit tangent in the direction of `toward`, and its own scaling of the stiffness."""
-        bordered = self._bordered(place.at, place.by_value, toward, place.metric)
+        bordered = self._bordered(point.at, point.by_value, toward, point.metric)
         found = bordered.solve(np.zeros(self.bound.nv), np.zeros(self.bound.m), 1.0)
         if found is None:
             return None
-        length = place.metric.length(found)
+        length = point.metric.length(found)
         if not np.isfinite(length) or length == 0.0:
             return None
-        scaling = stiffness_scaling(place.at) if not place.scaling.size else place.scaling
-        return replace(place, tangent=found.times(1.0 / length), scaling=scaling)
+        scaling = stiffness_scaling(point.at) if not point.scaling.size else point.scaling
+        return replace(point, tangent=found.times(1.0 / length), scaling=scaling)
 
-    def step(self, place: EquilibriumPoint, length: float, *, patient: bool = False) -> EquilibriumPoint | None:
-        """The next point of the path at a step length; its stiffness is scaled as at `place`."""
-        assert place.tangent is not None
-        return self.step_along(place, place.tangent, length, place.bend, patient=patient)
+    def step(self, point: EquilibriumPoint, length: float, *, patient: bool = False) -> EquilibriumPoint | None:
+        """The next point of the path at a step length; its stiffness is scaled as at `point`."""
+        assert point.tangent is not None
+        return self.step_along(point, point.tangent, length, point.bend, patient=patient)
 
     def step_along(
         self,
-        place: EquilibriumPoint,
+        point: EquilibriumPoint,
         way: Direction,
         length: float,
         bend: Direction | None = None,
@@ -230,13 +303,13 @@ class ArcLengthStatics(StaticEquations):
         guess = way.times(length)
         if bend is not None:
             guess = guess.plus(bend.times(0.5 * length**2))
-        q = self.bound.increment(place.q, guess.q)
-        multipliers, value = place.multipliers + guess.multipliers, place.value + guess.value
-        if largest_turn(self.bound.node_poses(place.q)[0], self.bound.node_poses(q)[0]) > MAX_STEP_TURN:
+        q = self.bound.increment(point.q, guess.q)
+        multipliers, value = point.multipliers + guess.multipliers, point.value + guess.value
+        if largest_turn(self.bound.node_poses(point.q)[0], self.bound.node_poses(q)[0]) > SETTINGS.turn:
             return None
-        reach = max(REACH * length, min(CORNER_REACH * length, LONGEST_AT_CORNERS))
-        found = self.correct(q, multipliers, value, way, place.metric, patient=patient, reach=reach)
-        return None if found is None else self.with_tangent(replace(found, scaling=place.scaling), way)
+        reach = max(SETTINGS.reach * length, min(SETTINGS.corner_reach * length, SETTINGS.longest_at_corners))
+        found = self.correct(q, multipliers, value, way, point.metric, patient=patient, reach=reach)
+        return None if found is None else self.with_tangent(replace(found, scaling=point.scaling), way)
 
 
 class _Bordered:
@@ -259,7 +332,7 @@ class _Bordered:
         last = np.concatenate([b * row, np.zeros(m)])
         corner = b * border.value / s
         self._matrix: Any
-        if n + m < DENSE_BELOW:
+        if n + m < SETTINGS.dense_below:
             inner = saddle_matrix(K.toarray(), J.toarray(), active, unit=f)
             self._matrix = np.block([[inner, column[:, None]], [last, corner]])
         else:
@@ -277,16 +350,16 @@ class _Bordered:
         rhs = np.concatenate([self._D * force, self._force * phi / self._rows, [self._border * length]])
         try:
             x = np.linalg.solve(self._matrix, rhs) if self._dense else scipy.sparse.linalg.splu(self._matrix).solve(rhs)
-            held = np.abs(x).max() * abs(self._matrix).max() <= NEUTRAL * np.abs(rhs).max()
+            held = np.abs(x).max() * abs(self._matrix).max() <= SETTINGS.neutral * np.abs(rhs).max()
         except (RuntimeError, np.linalg.LinAlgError):
             held = False
         if not held:
             # with neutral directions: the minimum-norm solution
-            if len(rhs) > DENSE_UP_TO:
+            if len(rhs) > TOLERANCES.dense_up_to:
                 return None
             matrix = self._matrix if self._dense else self._matrix.toarray()
-            x = np.linalg.lstsq(matrix, rhs, rcond=1e-13)[0]
-            if np.abs(matrix @ x - rhs).max() > INCONSISTENT * np.abs(rhs).max():
+            x = np.linalg.lstsq(matrix, rhs, rcond=SETTINGS.rank)[0]
+            if np.abs(matrix @ x - rhs).max() > SETTINGS.inconsistent * np.abs(rhs).max():
                 return None  # nothing balances the parameter along a neutral direction
         if not np.all(np.isfinite(x)):
             return None

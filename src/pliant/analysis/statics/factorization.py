@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,20 +11,31 @@ import numpy as np
 import scipy
 
 from pliant.analysis.numerics.independent_coordinates import null_space
-from pliant.analysis.statics.eigenvalue_count import is_symmetric, negative_eigenvalues
-from pliant.analysis.statics.stability import stiffness_scaling
+from pliant.analysis.statics.stability import is_symmetric, negative_eigenvalues, stiffness_scaling
 from pliant.engine.linearized import LinearizedEquations
 
-# Number of rates up to which eigenvalues are used to detect instability by forces without a potential.
-EIGENVALUES_UP_TO = 200
-# Scaled pivots below this are zero: the matrix is singular to round-off.
-LEAST_PIVOT = 1e-13
-# A scaled stiffness below this is round-off.
-NEUTRAL = 1e-12
-# Largest difference of a scaled stiffness and its transpose, relative to its largest entry, if forces have a potential.
-SYMMETRIC = 1e-9
-# Compliance of the springs that replace constraints when signs of pivots are counted in sparse matrices.
-GIVE = 1e-5
+
+@dataclass(frozen=True)
+class FactorizationTolerances:
+    """Numbers that decide about pivots."""
+
+    eigenvalues_up_to: int = 200
+    """Number of rates up to which eigenvalues are used to detect instability by forces without a potential; beyond, the parity
+    of the number of negative pivots."""
+    pivot: float = 1e-13
+    """Scaled pivots below this are zero: the matrix is singular to round-off."""
+    neutral: float = 1e-12
+    """A scaled stiffness below this is round-off."""
+    symmetric: float = 1e-9
+    """Largest difference of a scaled stiffness and its transpose, relative to its largest entry, if forces have a potential."""
+    compliance: float = 1e-5
+    """Compliance of the springs that replace constraints when signs of pivots are counted in sparse matrices: stiffer ones leave
+    fewer digits for the stiffness, of whose diagonal they are 1e5 times."""
+    real: float = 1e-9
+    """Imaginary part of a real eigenvalue, relative to its magnitude."""
+
+
+TOLERANCES = FactorizationTolerances()
 
 Solve = Callable[[np.ndarray], np.ndarray]
 
@@ -66,10 +77,12 @@ class Tangent:
         if not self._is_dense:
             return is_symmetric(scipy.sparse.diags(scale) @ self.stiffness @ scipy.sparse.diags(scale))
         scaled = scale[:, None] * self.stiffness * scale
-        return bool(np.abs(scaled - scaled.T).max(initial=0.0) <= SYMMETRIC * np.abs(scaled).max(initial=0.0))
+        return bool(
+            np.abs(scaled - scaled.T).max(initial=0.0) <= TOLERANCES.symmetric * np.abs(scaled).max(initial=0.0)
+        )
 
-    def factorized(self, shift: float, give: np.ndarray | float = 0.0) -> Factors | None:
-        """Factors for a shift; None if the matrix is singular. `give`: compliance of the active constraints, which replaces the
+    def factorized(self, shift: float, compliance: np.ndarray | float = 0.0) -> Factors | None:
+        """Factors for a shift; None if the matrix is singular. `compliance`: that of the active constraints, which replaces the
         zero block."""
         D = 1.0 / np.sqrt(self._size + shift * self._inertia)
         A = self.stiffness + shift * self.metric if shift else self.stiffness
@@ -82,15 +95,15 @@ class Tangent:
         E = 1.0 / np.where(size > 0, size, 1.0)
         J = E[:, None] * J if self._is_dense else scipy.sparse.diags(E) @ J
         whole = self._dense if self._is_dense else self._sparse
-        found = whole(A, J, give * E**2)
-        if found is not None and not self.symmetric and self.n <= EIGENVALUES_UP_TO:
+        found = whole(A, J, compliance * E**2)
+        if found is not None and not self.symmetric and self.n <= TOLERANCES.eigenvalues_up_to:
             A, J = (x if self._is_dense else x.toarray() for x in (A, J))
             solve, even = found  # an odd number of negative eigenvalues is not zero
             return Factors(solve, lambda: even and _has_no_negative(A, J), D, E, self.rows)
         if found is None or not found[1]:
             # directions without stiffness have a zero pivot, or one of either sign due to round-off
-            lift = NEUTRAL * (np.eye(self.n) if self._is_dense else scipy.sparse.identity(self.n))
-            lifted = whole(A + lift, J, give * E**2)
+            lift = TOLERANCES.neutral * (np.eye(self.n) if self._is_dense else scipy.sparse.identity(self.n))
+            lifted = whole(A + lift, J, compliance * E**2)
             if found is None or (lifted is not None and lifted[1]):
                 found = lifted
         if found is None:
@@ -98,37 +111,37 @@ class Tangent:
         solve, sound = found
         return Factors(solve, lambda: sound, D, E, self.rows)
 
-    def _dense(self, A: np.ndarray, J: np.ndarray, give: np.ndarray) -> tuple[Solve, bool] | None:
-        m = len(give)
+    def _dense(self, A: np.ndarray, J: np.ndarray, compliance: np.ndarray) -> tuple[Solve, bool] | None:
+        m = len(compliance)
         if not self.n + m:  # LAPACK rejects empty matrices
             return lambda b: b, True
         matrix = np.zeros((self.n + m, self.n + m), order="F")
         matrix[: self.n, : self.n] = A
         matrix[self.n :, : self.n], matrix[: self.n, self.n :] = J, J.T
-        matrix[self.n :, self.n :] = -np.diag(give)
+        matrix[self.n :, self.n :] = -np.diag(compliance)
         if not np.all(np.isfinite(matrix)):
             return None
         if self.symmetric:
             packed, pivots, _ = scipy.linalg.lapack.dsytrf(matrix, lower=1, lwork=64 * max(1, self.n + m))
             values = _block_eigenvalues(packed, pivots)
-            if np.abs(values).min(initial=np.inf) <= LEAST_PIVOT * max(1.0, np.abs(values).max(initial=0.0)):
+            if np.abs(values).min(initial=np.inf) <= TOLERANCES.pivot * max(1.0, np.abs(values).max(initial=0.0)):
                 return None
             sound = int(np.sum(values < 0)) == m
             return lambda b: scipy.linalg.lapack.dsytrs(packed, pivots, b, lower=1)[0], sound
         packed, pivots, _ = scipy.linalg.lapack.dgetrf(matrix)
         diagonal = np.diag(packed)
-        if np.abs(diagonal).min(initial=np.inf) <= LEAST_PIVOT * max(1.0, np.abs(diagonal).max(initial=0.0)):
+        if np.abs(diagonal).min(initial=np.inf) <= TOLERANCES.pivot * max(1.0, np.abs(diagonal).max(initial=0.0)):
             return None
         exchanges = int(np.sum(pivots != np.arange(len(pivots))))
         negative = int(np.sum(diagonal < 0)) + exchanges
         return lambda b: scipy.linalg.lapack.dgetrs(packed, pivots, b)[0], (negative - m) % 2 == 0
 
     def _sparse(
-        self, A: scipy.sparse.spmatrix, J: scipy.sparse.spmatrix, give: np.ndarray
+        self, A: scipy.sparse.spmatrix, J: scipy.sparse.spmatrix, compliance: np.ndarray
     ) -> tuple[Solve, bool] | None:
-        m = len(give)
+        m = len(compliance)
         whole = (
-            scipy.sparse.bmat([[A, J.T], [J, -scipy.sparse.diags(give)]], format="csc")
+            scipy.sparse.bmat([[A, J.T], [J, -scipy.sparse.diags(compliance)]], format="csc")
             if m
             else scipy.sparse.csc_matrix(A)
         )
@@ -136,7 +149,7 @@ class Tangent:
             return None
         if self.symmetric:
             # replacing constraints by stiff springs keeps the signs on the motions that they allow
-            stiff = A + J.T @ scipy.sparse.diags(1.0 / np.maximum(give, GIVE)) @ J if m else A
+            stiff = A + J.T @ scipy.sparse.diags(1.0 / np.maximum(compliance, TOLERANCES.compliance)) @ J if m else A
             negative = negative_eigenvalues(scipy.sparse.csc_matrix(stiff))
         try:
             factors = scipy.sparse.linalg.splu(whole)
@@ -144,7 +157,7 @@ class Tangent:
             return None
         pivots = factors.U.diagonal()
         size = max(1.0, float(np.abs(pivots).max(initial=0.0)))
-        if not np.all(np.isfinite(pivots)) or np.abs(pivots).min(initial=np.inf) <= LEAST_PIVOT * size:
+        if not np.all(np.isfinite(pivots)) or np.abs(pivots).min(initial=np.inf) <= TOLERANCES.pivot * size:
             return None
         if self.symmetric:
             return factors.solve, negative == 0
@@ -183,8 +196,8 @@ def _has_no_negative(A: np.ndarray, J: np.ndarray) -> bool:
     if _is_positive(0.5 * (A + A.T)):
         return True  # much faster than eigenvalues
     values = scipy.linalg.eigvals(A)
-    real = values.real[np.abs(values.imag) <= 1e-9 * np.abs(values)]
-    return bool(real.min(initial=np.inf) > -NEUTRAL)
+    real = values.real[np.abs(values.imag) <= TOLERANCES.real * np.abs(values)]
+    return bool(real.min(initial=np.inf) > -TOLERANCES.neutral)
 
 
 def _is_positive(A: np.ndarray) -> bool:

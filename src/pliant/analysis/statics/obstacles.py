@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,19 +21,29 @@ from pliant.engine.contacts import Contacts, contacts_at
 from pliant.engine.model.contact_shapes import ContactShape
 from pliant.engine.workspace import EvaluationError
 
-# Distance of samples, and additional penetration allowed within a step, relative to the thinnest shape.
-SPACING = 0.25
-TOLERATED = 0.1
-# Maximum number of samples of a step.
-MOST_SAMPLES = 300
-# Minimum thickness that is assumed for shapes, relative to the robot's size.
-LEAST_THICKNESS = 1e-4
-# Maximum deviation of the path of a vertex from a straight line, relative to its length.
-BULGE = 0.5
-# Normals of a pair whose product is below this point to opposite sides.
-OPPOSITE = -0.5
-# Shapes with more vertices are not examined for convexity.
-MOST_VERTICES = 500
+
+@dataclass(frozen=True)
+class ObstacleSettings:
+    """Numbers that decide about collisions within a step."""
+
+    spacing: float = 0.25
+    """Distance of samples of a step, relative to the thinnest shape, so that four samples see it."""
+    tolerated: float = 0.1
+    """Additional penetration allowed within a step, relative to the thinnest shape."""
+    samples: int = 300
+    """Maximum number of samples of a step."""
+    thickness: float = 1e-4
+    """Minimum thickness that is assumed for shapes, relative to the robot's size; thinner ones would take too many samples."""
+    bulge: float = 0.5
+    """Maximum deviation of the path of a vertex from a straight line, relative to its length: that of a half circle is 1/2 of its
+    chord."""
+    opposite: float = -0.5
+    """Normals of a pair whose product is below this point to opposite sides: more than 120 degrees apart."""
+    vertices: int = 500
+    """Shapes with more vertices are not examined for convexity, which takes vertices times faces."""
+
+
+SETTINGS = ObstacleSettings()
 
 
 class Obstacles:
@@ -41,7 +52,7 @@ class Obstacles:
     def __init__(self, bound: Binding, size: float) -> None:
         """`size`: of the robot [m]."""
         system, constants = bound.system.contacts, bound.constants
-        self.met: list[tuple[str, str]] = []
+        self.crossed: list[tuple[str, str]] = []
         names = [shape.name for shape in system.shapes]
         self._convex = {s.name for s in system.shapes if names.count(s.name) == 1 and _is_convex(s, constants)}
         named = [any(k in law.first | law.second for law in system.laws) for k in range(len(system.shapes))]
@@ -56,7 +67,7 @@ class Obstacles:
         shape_of = np.array([k for _, k in vertices], dtype=int)
         radius = constants[at + 3] if len(at) else np.zeros(0)
         thick = np.where(is_plane[shape_of], np.inf, radius + depth[shape_of]) if len(at) else np.zeros(0)
-        self._thinnest = max(float(np.min(thick, initial=np.inf)), LEAST_THICKNESS * size)
+        self._thinnest = max(float(np.min(thick, initial=np.inf)), SETTINGS.thickness * size)
         if math.isinf(self._thinnest):
             self._thinnest = size
         # planes are unbounded, and shapes with self-contact are always close to themselves
@@ -74,7 +85,7 @@ class Obstacles:
 
     def _may_meet(self, before: np.ndarray, after: np.ndarray) -> bool:
         """Whether the swept bounding boxes of shapes that can touch overlap."""
-        way = np.linalg.norm(after - before, axis=1)[:, None] * BULGE
+        way = np.linalg.norm(after - before, axis=1)[:, None] * SETTINGS.bulge
         low = np.minimum.reduceat(np.minimum(before, after) - way, self._begins) - self._around[:, None]
         high = np.maximum.reduceat(np.maximum(before, after) + way, self._begins) + self._around[:, None]
         near = np.all((low[:, None] <= high[None]) & (low[None] <= high[:, None]), axis=2)
@@ -83,7 +94,7 @@ class Obstacles:
     def free_share(
         self, bound: Binding, t: float, on_way: Callable[[float], np.ndarray], ends: Sequence[np.ndarray]
     ) -> float:
-        """The fraction of a step up to which it is free of collisions, 1 for all of it; `met` contains the colliding parts.
+        """The fraction of a step up to which it is free of collisions, 1 for all of it; `crossed` contains the colliding parts.
 
         Args:
             on_way: positions q at a fraction of the step.
@@ -93,13 +104,17 @@ class Obstacles:
             return 1.0
         before, after = (self.places(bound, q) for q in ends)
         longest = float(np.linalg.norm(after - before, axis=1).max())
-        count = min(math.ceil(longest / (SPACING * self._thinnest)), MOST_SAMPLES) if np.isfinite(longest) else 1
+        count = (
+            min(math.ceil(longest / (SETTINGS.spacing * self._thinnest)), SETTINGS.samples)
+            if np.isfinite(longest)
+            else 1
+        )
         if count <= 1 or not self._may_meet(before, after):
             return 1.0
         still = np.zeros(bound.nv)
         known = [contacts_at(bound, t, q, still) for q in ends]
         if pairs := self.opposed(known[1]) - self.opposed(known[0]):
-            self.met.append(min(pairs))
+            self.crossed.append(min(pairs))
             return 0.5
         for k in range(1, count):
             try:
@@ -107,7 +122,7 @@ class Obstacles:
             except EvaluationError:
                 continue
             if pair := self._too_deep(found, known):
-                self.met.append(pair)
+                self.crossed.append(pair)
                 return k / count
         return 1.0
 
@@ -117,11 +132,13 @@ class Obstacles:
         for pair, normal in zip(contacts.pairs, contacts.normal, strict=True):
             if self._convex.issuperset(pair):
                 sides.setdefault(pair, []).append(normal)
-        return {pair for pair, n in sides.items() if len(n) > 1 and np.min(np.array(n) @ np.array(n).T) < OPPOSITE}
+        return {
+            pair for pair, n in sides.items() if len(n) > 1 and np.min(np.array(n) @ np.array(n).T) < SETTINGS.opposite
+        }
 
     def _too_deep(self, found: Contacts, known: Sequence[Contacts]) -> tuple[str, str] | None:
         """The first pair with a deeper overlap than at either end, unless it stays in contact on the same side."""
-        tolerated = TOLERATED * self._thinnest
+        tolerated = SETTINGS.tolerated * self._thinnest
         for pair, gap, normal in zip(found.pairs, found.gap, found.normal, strict=True):
             if -gap <= tolerated:
                 continue
@@ -140,7 +157,7 @@ class Obstacles:
 
 def _is_convex(shape: ContactShape, constants: np.ndarray) -> bool:
     """Whether a shape is rigid and convex: a half space, a sphere, a capsule, or a closed surface without hollows."""
-    if shape.node < 0 or len(shape.vertices) > MOST_VERTICES:
+    if shape.node < 0 or len(shape.vertices) > SETTINGS.vertices:
         return False
     if shape.form != "faces":
         return shape.form == "plane" or len(shape.vertices) <= 2

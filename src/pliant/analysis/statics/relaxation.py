@@ -15,7 +15,7 @@ forces of stiff strains, caused by a step, are as insignificant as the small mot
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,70 +23,91 @@ import scipy
 
 from pliant.analysis.numerics.independent_coordinates import null_space
 from pliant.analysis.numerics.saddle import on_allowed_motions
+from pliant.analysis.numerics.state import AssembledState
 from pliant.analysis.statics.carried_sections import CarriedSections, Entries
 from pliant.analysis.statics.factorization import Factors, Tangent
 from pliant.analysis.statics.obstacles import Obstacles
-from pliant.analysis.statics.stability import DENSE_UP_TO, NEUTRAL, stiffness_scaling
+from pliant.analysis.statics.stability import TOLERANCES, stiffness_scaling
 from pliant.analysis.statics.static_equations import StaticEquations, forces_in_play, largest_turn, total_mass
 from pliant.engine.binding import Binding
+from pliant.engine.contacts import contacts_at_rest
 from pliant.engine.linearized import LinearizedEquations
+from pliant.engine.model.model import Model
 from pliant.engine.workspace import EvaluationError
 from pliant.language.limits import time_is_up
 
-# Maximum number of evaluations of the equations in a search.
-MAX_ITERATIONS = 500
-# Initial limits of a step: rotation [rad] and displacement of nodes, relative to the robot's size.
-MAX_TURN = 1.5
-MAX_MOVE = 1.0
-# A robot that has moved by this multiple of its size has no equilibrium.
-AWAY = 1e4
-# Up to this number of unknowns dense matrices are faster than sparse ones.
-DENSE_UNKNOWNS = 400
-# Maximum number of corrections of a step; required ratio of successive corrections, from the third on; and the fraction of the step
-# at which a correction is the last.
-CORRECTIONS = 8
-SHORTER = 0.7
-SETTLED = 0.1
-# Steps with a shift have the length of the radius, up to this factor.
-NEARLY = 0.3
-# Below this radius a step that is too long is shortened by the shift, instead of by leaving a part of the imbalance;
-# so are steps longer than this, along directions without stiffness.
-SMALL_RADIUS = 0.1
-ENDLESS = 1e3
-LEAST_RADIUS = 1e-12
-# Constraint values below this are closed, relative to their sizes.
-CLOSED = 1e-11
-# A pose is an equilibrium if its forces balance, and the next Newton step is shorter than this fraction of the longest.
-IN_BALANCE = 1e-6
-# Length of the perturbation that leaves an unstable equilibrium, and the maximum number of perturbations.
-PUSH = 0.1
-MAX_PUSHES = 6
-# Constraints that are open by more than this, relative to their sizes, may compress rods until they buckle. This is predicted
-# from a step of this extent; forces are at first limited to this multiple of the first buckling load.
-CLOSING = 1e-6
-FORESIGHT = 1e-3
-BEYOND = 1.5
-# Springs become constraints again when these are closed to this fraction of their sizes.
-NEARLY_CLOSED = 1e-3
-ROUGHLY = 1e-2
+
+@dataclass(frozen=True)
+class RelaxationSettings:
+    """Numbers that decide in a search. Lengths of steps (extents) are relative to the longest allowed step."""
+
+    iterations: int = 500
+    """Maximum number of evaluations of the equations: the bundled robots need up to 111."""
+    turn: float = 1.5
+    """Initial limit of the rotation of nodes in a step [rad]: below the half turn that a rotation vector can describe."""
+    move: float = 1.0
+    """Initial limit of the displacement of nodes in a step, relative to the robot's size."""
+    away: float = 1e4
+    """A robot that has moved by this multiple of its size has no equilibrium."""
+    dense_unknowns: int = 400
+    """Up to this number of unknowns dense matrices are faster than sparse ones."""
+    corrections: int = 8
+    """Maximum number of corrections of a step."""
+    shorter: float = 0.7
+    """Required ratio of successive corrections, from the third on; Newton's method converges for ratios below 1 (criterion of
+    Deuflhard)."""
+    settled: float = 0.1
+    """Correction, as a fraction of its step, that is the last: errors within a shifted step do not accumulate."""
+    settled_newton: float = 1e-3
+    """The same of a Newton step, whose end may be the equilibrium."""
+    nearly: float = 0.3
+    """Steps with a shift have the length of the radius, up to this factor; finer searches for the shift cost factorizations."""
+    small_radius: float = 0.1
+    """Below this radius a step that is too long is shortened by the shift, instead of by leaving a part of the imbalance."""
+    endless: float = 1e3
+    """So are steps longer than this, along directions without stiffness."""
+    least_radius: float = 1e-12
+    """The search ends at this radius: shorter steps are round-off."""
+    closed: float = 1e-11
+    """Constraint values below this are closed, relative to their sizes."""
+    in_balance: float = 1e-6
+    """A pose is an equilibrium if its forces balance, and the extent of the next Newton step is below this."""
+    push: float = 0.1
+    """Extent of the perturbation that leaves an unstable equilibrium."""
+    pushes: int = 6
+    """Maximum number of perturbations."""
+    closing: float = 1e-6
+    """Constraints that are open by more than this, relative to their sizes, may compress rods until they buckle."""
+    foresight: float = 1e-3
+    """Buckling is predicted from a step of this extent, over which the stiffness changes linearly."""
+    beyond: float = 1.5
+    """Forces of closing constraints are at first limited to this multiple of the first buckling load."""
+    nearly_closed: float = 1e-3
+    """Springs become constraints again when these are closed to this fraction of their sizes."""
+    roughly: float = 1e-2
+    """Fraction of their forces and gaps to which springs that replace constraints have to balance before they are stiffened."""
+    short_reach: float = 0.25
+    """Factor on the longest steps of a second search."""
+
+
+SETTINGS = RelaxationSettings()
 
 
 @dataclass
 class RelaxationResult:
     """End of a search: pose and multipliers, whether forces balance, the binding with its contact memory, whether the pose is
-    unstable,
-    number of evaluations, rates along which it was perturbed, whether it has moved too far, and pairs of parts that came into
-    contact."""
+    unstable, number of evaluations, rates along which it was perturbed, whether it has moved too far, and pairs of parts that came
+    into contact."""
 
     q: np.ndarray
     multipliers: np.ndarray
     in_balance: bool
     bound: Binding
-    gives_way: bool = False
+    unstable: bool = False
     iterations: int = 0
     pushed: list[int] = field(default_factory=list)
     away: bool = False
-    met: tuple[tuple[str, str], ...] = ()
+    crossed: tuple[tuple[str, str], ...] = ()
 
 
 class _PoseEquations(NamedTuple):
@@ -120,13 +141,13 @@ class Relaxation:
     ) -> None:
         """`stable`: leave unstable poses. `reach`: factor on the longest steps. `passing`: steps may pass through surfaces."""
         self._statics, self._carried, self._stable = statics, carried, stable
-        self._most_turn, self._most_move = MAX_TURN * reach, MAX_MOVE * reach
+        self._most_turn, self._most_move = SETTINGS.turn * reach, SETTINGS.move * reach
         self._bound = statics.bound
         self._active = statics.bound.row_active.astype(float)
         self._rotations = np.array([v for _, v in self._bound.system.quaternions()], dtype=int)
         self._radius = 1.0
         self._last_shift = 0.0
-        self._give = np.zeros(self._bound.m)
+        self._compliance = np.zeros(self._bound.m)
         self._is_soft = False
         self._iterations = 0
         self._pushed: list[int] = []
@@ -138,59 +159,59 @@ class Relaxation:
         self._size, self._sizes = self._bound.sizes(q)
         self._obstacles = Obstacles(self._bound, self._size)
         self._turns = self._mean_square_turns(q)
-        place = self._balanced_place(q)
-        self._force = float(np.abs(self._sizes * place.at.residual).max(initial=0.0))
+        pose = self._balanced_pose(q)
+        self._force = float(np.abs(self._sizes * pose.at.residual).max(initial=0.0))
         left: _PoseEquations | None = None
         away, remembered = False, self._statics.bound
         if self._stable:
-            self._soften(self._softness(place), place)
+            self._soften(self._softness(pose), pose)
         if self._is_soft:
-            place = self._place(q, np.zeros(self._bound.m))
-        while self._iterations < MAX_ITERATIONS and self._radius > LEAST_RADIUS and not time_is_up():
-            metric = self._metric(place.at)
-            tangent = self._tangent(place, metric, place.at.residual)
-            force, phi = place.at.residual, self._gaps(place)
-            plain = self._newton(place, tangent, force, phi)
+            pose = self._at(q, np.zeros(self._bound.m))
+        while self._iterations < SETTINGS.iterations and self._radius > SETTINGS.least_radius and not time_is_up():
+            metric = self._metric(pose.at)
+            tangent = self._tangent(pose, metric, pose.at.residual)
+            force, phi = pose.at.residual, self._gaps(pose)
+            plain = self._newton(pose, tangent, force, phi)
             sound = plain is not None and (plain[1].sound or not self._stable)
-            if self._is_soft and sound and self._springs_balance(place):
-                self._harden(place)
+            if self._is_soft and sound and self._springs_balance(pose):
+                self._harden(pose)
                 continue
-            if plain is not None and plain[0].extent < IN_BALANCE and self._forces_balance(place):
-                pushed = None if sound else self._push(place)
-                if pushed is None or not self._stable or len(self._pushed) > MAX_PUSHES:
-                    return self._rest(self._polished(place), in_balance=not self._is_soft)
-                left = left if self._is_soft else place
+            if plain is not None and plain[0].extent < SETTINGS.in_balance and self._forces_balance(pose):
+                pushed = None if sound else self._push(pose)
+                if pushed is None or not self._stable or len(self._pushed) > SETTINGS.pushes:
+                    return self._rest(self._polished(pose), in_balance=not self._is_soft)
+                left = left if self._is_soft else pose
                 remembered = self._statics.bound
-                place = pushed
+                pose = pushed
                 continue
             step = None if plain is None or not sound else plain[0]
             too_long = step is not None and step.extent > self._radius
-            if step is None or (too_long and (self._radius < SMALL_RADIUS or step.extent > ENDLESS)):
-                step = self._shifted(place, tangent, force, phi)
+            if step is None or (too_long and (self._radius < SETTINGS.small_radius or step.extent > SETTINGS.endless)):
+                step = self._shifted(pose, tangent, force, phi)
                 if step is None:
                     break
-            place = self._next(place, step, tangent)
-            away = not np.abs(self._bound.node_poses(place.q)[1] - begin).max(initial=0.0) <= AWAY * self._size
+            pose = self._next(pose, step, tangent)
+            away = not np.abs(self._bound.node_poses(pose.q)[1] - begin).max(initial=0.0) <= SETTINGS.away * self._size
             if away:
                 break
         # the result before the unsuccessful perturbation
         if left is not None:
             self._statics.bound = remembered
-            return self._rest(left, in_balance=True, gives_way=True)
-        return self._rest(place, in_balance=False, away=away)
+            return self._rest(left, in_balance=True, unstable=True)
+        return self._rest(pose, in_balance=False, away=away)
 
     def _rest(
-        self, place: _PoseEquations, *, in_balance: bool, gives_way: bool = False, away: bool = False
+        self, pose: _PoseEquations, *, in_balance: bool, unstable: bool = False, away: bool = False
     ) -> RelaxationResult:
         bound = self._statics.bound
-        met = tuple(dict.fromkeys(self._obstacles.met))
+        crossed = tuple(dict.fromkeys(self._obstacles.crossed))
         return RelaxationResult(
-            place.q, place.multipliers, in_balance, bound, gives_way, self._iterations, self._pushed, away, met
+            pose.q, pose.multipliers, in_balance, bound, unstable, self._iterations, self._pushed, away, crossed
         )
 
     # -- evaluations -------------------------------------------------------------------------------------------------
 
-    def _place(self, q: np.ndarray, multipliers: np.ndarray) -> _PoseEquations:
+    def _at(self, q: np.ndarray, multipliers: np.ndarray) -> _PoseEquations:
         """The equations at a pose; raises EvaluationError if they cannot be evaluated."""
         at = self._statics.linearized(q, multipliers)
         if not (np.all(np.isfinite(at.residual)) and np.all(np.isfinite(at.stiffness.data))):
@@ -198,23 +219,23 @@ class Relaxation:
         return _PoseEquations(q, multipliers, at)
 
     def _tangent(
-        self, place: _PoseEquations, metric: Any, imbalance: np.ndarray, left: np.ndarray | float = 0.0
+        self, pose: _PoseEquations, metric: Any, imbalance: np.ndarray, left: np.ndarray | float = 0.0
     ) -> Tangent:
         """The tangent at a pose for a step that removes an imbalance (nv) and leaves forces `left`, including the second
         derivative along carried increments, which are curved."""
         carried = self._carried.rates
         turning = imbalance.copy()
         turning[carried] = (imbalance + left)[carried]
-        bend, turn = self._carried.bend(self._bound, place.q, turning), self._commutators(turning)
+        bend, turn = self._carried.bend(self._bound, pose.q, turning), self._commutators(turning)
         added = tuple(np.concatenate(x) for x in zip(bend, turn, strict=True))
-        return Tangent(place.at, metric, self._bound.active_rows, added)
+        return Tangent(pose.at, metric, self._bound.active_rows, added)
 
-    def _balanced_place(self, q: np.ndarray) -> _PoseEquations:
+    def _balanced_pose(self, q: np.ndarray) -> _PoseEquations:
         """A pose with the multipliers that balance its forces in the least-squares sense."""
-        place = self._place(q, np.zeros(self._bound.m))
+        pose = self._at(q, np.zeros(self._bound.m))
         if not self._bound.m:
-            return place
-        return self._place(q, self._statics.balanced_multipliers(place.at, place.at.residual, place.multipliers))
+            return pose
+        return self._at(q, self._statics.balanced_multipliers(pose.at, pose.at.residual, pose.multipliers))
 
     def _commutators(self, force: np.ndarray) -> Entries:
         """The difference between the stiffness for increments by rotation vectors and for body-side increments, which is nonzero
@@ -227,13 +248,13 @@ class Relaxation:
             values += [half[begin + k], -half[begin + k]]
         return np.concatenate(rows), np.concatenate(columns), np.concatenate(values)
 
-    def _gaps(self, place: _PoseEquations) -> np.ndarray:
+    def _gaps(self, pose: _PoseEquations) -> np.ndarray:
         """Constraint values [m or rad] minus the deflection of the springs that replace the constraints."""
-        return (place.at.phi + self._give * place.multipliers) * self._active
+        return (pose.at.phi + self._compliance * pose.multipliers) * self._active
 
-    def _gap(self, place: _PoseEquations) -> float:
+    def _gap(self, pose: _PoseEquations) -> float:
         """The largest constraint value, relative to its size."""
-        return float(np.abs(place.at.phi * self._active / place.at.row_sizes).max(initial=0.0))
+        return float(np.abs(pose.at.phi * self._active / pose.at.row_sizes).max(initial=0.0))
 
     # -- measures ----------------------------------------------------------------------------------------------------
 
@@ -255,7 +276,7 @@ class Relaxation:
         square = self._sizes**2
         typical = float(np.mean(square * (scale * np.abs(at.mass.diagonal()) + self._turns))) if len(square) else 0.0
         diagonal = self._turns + (1e-6 * typical or 1.0) / square
-        if self._bound.nv + self._bound.m > DENSE_UNKNOWNS:
+        if self._bound.nv + self._bound.m > SETTINGS.dense_unknowns:
             return scipy.sparse.csc_matrix(scale * at.mass + scipy.sparse.diags(diagonal))
         metric = scale * at.mass.toarray()
         metric[np.diag_indices(len(diagonal))] += diagonal
@@ -270,26 +291,26 @@ class Relaxation:
         move = np.linalg.norm(twists[:, :3] + np.cross(twists[:, 3:], places), axis=1).max(initial=0.0)
         return float(max(turn, move / (self._most_move * self._size)))
 
-    def _forces_balance(self, place: _PoseEquations) -> bool:
+    def _forces_balance(self, pose: _PoseEquations) -> bool:
         """Whether the imbalance is small relative to the acting forces, and constraints are closed."""
-        at = place.at
-        allowed = self._statics.tolerance * max(forces_in_play(at, place.multipliers), self._force)
-        closed = np.abs(self._gaps(place) / at.row_sizes).max(initial=0.0) <= CLOSED
+        at = pose.at
+        allowed = self._statics.tolerance * max(forces_in_play(at, pose.multipliers), self._force)
+        closed = np.abs(self._gaps(pose) / at.row_sizes).max(initial=0.0) <= SETTINGS.closed
         return bool(closed and np.abs(at.rate_sizes * at.residual).max(initial=0.0) <= allowed)
 
     # -- steps -------------------------------------------------------------------------------------------------------
 
     def _newton(
-        self, place: _PoseEquations, tangent: Tangent, force: np.ndarray, phi: np.ndarray
+        self, pose: _PoseEquations, tangent: Tangent, force: np.ndarray, phi: np.ndarray
     ) -> tuple[_Step, Factors] | None:
         """Newton's step, stable or not, and its factors; None if the stiffness is singular."""
-        factors = tangent.factorized(0.0, self._give[self._bound.active_rows])
+        factors = tangent.factorized(0.0, self._compliance[self._bound.active_rows])
         if factors is None:
             return None
         x, multipliers = factors.step(force, phi)
-        return _Step(x, multipliers, 0.0, self._extent(place.q, x)), factors
+        return _Step(x, multipliers, 0.0, self._extent(pose.q, x)), factors
 
-    def _shifted(self, place: _PoseEquations, tangent: Tangent, force: np.ndarray, phi: np.ndarray) -> _Step | None:
+    def _shifted(self, pose: _PoseEquations, tangent: Tangent, force: np.ndarray, phi: np.ndarray) -> _Step | None:
         """A step with the smallest shift for which the matrix has no negative eigenvalues and the step is about within the
         radius."""
         # without stiffness, the shift that gives a step of unit size
@@ -297,69 +318,67 @@ class Relaxation:
         highest = np.max(size / tangent.metric.diagonal(), initial=1e-300)
         shift, low, best = self._last_shift or 1e-6 * highest, 0.0, None
         for k in range(40):
-            factors, extent = tangent.factorized(shift, self._give[self._bound.active_rows]), np.inf
+            factors, extent = tangent.factorized(shift, self._compliance[self._bound.active_rows]), np.inf
             if factors is not None and (factors.sound or not self._stable):
                 x, multipliers = factors.step(force, phi)
-                extent = self._extent(place.q, x)
+                extent = self._extent(pose.q, x)
             if extent > 5 * self._radius:
                 low = shift
             else:
                 best = _Step(x, multipliers, shift, extent)
-                if extent >= NEARLY * self._radius or k >= 12 or shift < 1.1 * low:
+                if extent >= SETTINGS.nearly * self._radius or k >= 12 or shift < 1.1 * low:
                     break
             shift = 10 * shift if best is None else float(np.sqrt(low * best.shift)) if low else 0.03 * shift
         self._last_shift = best.shift if best is not None else 0.0
         return best
 
-    def _next(self, place: _PoseEquations, step: _Step, tangent: Tangent) -> _PoseEquations:
+    def _next(self, pose: _PoseEquations, step: _Step, tangent: Tangent) -> _PoseEquations:
         """The pose after a step, or the same pose with a smaller radius or soft constraints."""
         share = min(1.0, self._radius / step.extent) if step.extent > 0 else 1.0
-        found = self._settled(place, step, share, tangent.metric)
+        found = self._settled(pose, step, share, tangent.metric)
         if found is None:
             self._radius = 0.3 * min(self._radius, step.extent)
-            return place
+            return pose
         new, ratio, x = found
         free = self._obstacles.free_share(
             self._statics.bound,
             self._statics.t,
-            lambda s: self._carried.increment(self._bound, place.q, s * x),
-            (place.q, new.q),
+            lambda s: self._carried.increment(self._bound, pose.q, s * x),
+            (pose.q, new.q),
         )
         if free < 1.0 and not self._passing:
             self._radius = min(free, 0.7) * min(self._radius, step.extent)
-            return place
+            return pose
         self._statics.remember(new.q)
         if ratio < 0.25:
             # displacements may be large, but rotations beyond the maximum could jump over an equilibrium
-            limited = self._radius == 1.0 and (share < 1.0 or (step.shift > 0 and step.extent > NEARLY))
+            limited = self._radius == 1.0 and (share < 1.0 or (step.shift > 0 and step.extent > SETTINGS.nearly))
             self._most_move *= 3.0 if limited and ratio < 0.01 else 1.0
             self._radius = min(1.0, 3.0 * self._radius)
         return new
 
     # -- constraints that are open at the start ------------------------------------------------------------------------
 
-    def _softness(self, place: _PoseEquations) -> float:
+    def _softness(self, pose: _PoseEquations) -> float:
         """Initial compliance of constraints, relative to their sizes per work of their forces [1/J]: zero, or such that they load
         the robot only slightly beyond its first buckling.
 
         Closed at once, constraints could compress a perfect rod arbitrarily, and let it buckle in a mode that slow compression
         never reaches. The first loss of stiffness is predicted from its change over a small fraction of Newton's step.
         """
-        phi = place.at.phi * self._active
-        if self._gap(place) <= CLOSING or self._bound.nv > DENSE_UP_TO:
+        phi = pose.at.phi * self._active
+        if self._gap(pose) <= SETTINGS.closing or self._bound.nv > TOLERANCES.dense_up_to:
             return 0.0
-        found = self._newton(
-            place, self._tangent(place, self._metric(place.at), place.at.residual), place.at.residual, phi
-        )
+        found = self._newton(pose, self._tangent(pose, self._metric(pose.at), pose.at.residual), pose.at.residual, phi)
         if found is None or not found[1].sound:
             return 0.0
         step = found[0]
-        share = min(1.0, FORESIGHT / step.extent) if step.extent > 0 else 1.0
-        q = self._carried.increment(self._bound, place.q, share * step.x)
+        share = min(1.0, SETTINGS.foresight / step.extent) if step.extent > 0 else 1.0
+        q = self._carried.increment(self._bound, pose.q, share * step.x)
         try:
-            new = self._place(q, place.multipliers + share * step.multipliers)
-            Z = on_allowed_motions(place.at, self._bound.active_rows)[0]
-            before, after = (Z.T @ (0.5 * (x + x.T)) @ Z for x in (y.at.stiffness.toarray() for y in (place, new)))
+            new = self._at(q, pose.multipliers + share * step.multipliers)
+            Z = on_allowed_motions(pose.at, self._bound.active_rows)[0]
+            before, after = (Z.T @ (0.5 * (x + x.T)) @ Z for x in (y.at.stiffness.toarray() for y in (pose, new)))
             if Z.shape[1] == 0:
                 return 0.0
             lowest = float(scipy.linalg.eigh(after, before, eigvals_only=True, subset_by_index=[0, 0])[0])
@@ -368,63 +387,67 @@ class Relaxation:
         lost = share / max(1.0 - lowest, 1e-300)
         if lost >= 1.0:
             return 0.0
-        square = float(np.sum((phi / place.at.row_sizes) ** 2))
-        return square / (BEYOND * lost * max(abs(float(phi @ step.multipliers)), 1e-300))
+        square = float(np.sum((phi / pose.at.row_sizes) ** 2))
+        return square / (SETTINGS.beyond * lost * max(abs(float(phi @ step.multipliers)), 1e-300))
 
-    def _soften(self, softness: float, place: _PoseEquations) -> None:
+    def _soften(self, softness: float, pose: _PoseEquations) -> None:
         """Replace constraints by springs."""
         self._is_soft = softness > 0
-        self._give, self._first_gap = softness * place.at.row_sizes**2, self._gap(place)
+        self._compliance, self._first_gap = softness * pose.at.row_sizes**2, self._gap(pose)
 
-    def _springs_balance(self, place: _PoseEquations) -> bool:
+    def _springs_balance(self, pose: _PoseEquations) -> bool:
         """Whether the springs that replace constraints roughly balance the robot's forces."""
-        at = place.at
-        gaps, forces = np.abs(self._gaps(place) / at.row_sizes), np.abs(at.rate_sizes * at.residual)
-        carried = np.abs(at.rate_sizes * (at.jacobian.T @ place.multipliers))
-        return bool(gaps.max() <= ROUGHLY * self._gap(place) and forces.max() <= ROUGHLY * carried.max())
+        at = pose.at
+        gaps, forces = np.abs(self._gaps(pose) / at.row_sizes), np.abs(at.rate_sizes * at.residual)
+        carried = np.abs(at.rate_sizes * (at.jacobian.T @ pose.multipliers))
+        return bool(
+            gaps.max() <= SETTINGS.roughly * self._gap(pose) and forces.max() <= SETTINGS.roughly * carried.max()
+        )
 
-    def _harden(self, place: _PoseEquations) -> None:
+    def _harden(self, pose: _PoseEquations) -> None:
         """Stiffen the springs that replace constraints, and finally restore the constraints."""
-        gap = self._gap(place)
-        factor = 0.0 if gap <= NEARLY_CLOSED else 0.3 if gap > 0.5 * self._first_gap else 0.1
-        self._give, self._is_soft = factor * self._give, factor > 0
+        gap = self._gap(pose)
+        factor = 0.0 if gap <= SETTINGS.nearly_closed else 0.3 if gap > 0.5 * self._first_gap else 0.1
+        self._compliance, self._is_soft = factor * self._compliance, factor > 0
         self._radius = 1.0
 
     def _settled(
-        self, place: _PoseEquations, step: _Step, share: float, metric: Any
+        self, pose: _PoseEquations, step: _Step, share: float, metric: Any
     ) -> tuple[_PoseEquations, float, np.ndarray] | None:
         """Solve the equations of a step by Newton's method: the solution, the largest ratio of two corrections, and the
         increment; None if corrections do not decrease."""
-        left_phi = (1 - share) * self._gaps(place)
+        left_phi = (1 - share) * self._gaps(pose)
         x = share * step.x
-        q = self._carried.increment(self._bound, place.q, x)
-        multipliers = place.multipliers + share * step.multipliers
+        q = self._carried.increment(self._bound, pose.q, x)
+        multipliers = pose.multipliers + share * step.multipliers
         # a step that only relaxes stiff strains may be shorter than the following motion
         length = first = max(share * step.extent, 0.3 * self._radius)
-        rotations, worst = self._bound.node_poses(place.q)[0], 0.0
+        rotations, worst = self._bound.node_poses(pose.q)[0], 0.0
         to_the_end = step.shift == 0 and share == 1.0
-        for k in range(CORRECTIONS):
+        for k in range(SETTINGS.corrections):
             self._iterations += 1
             try:
-                new = self._place(q, multipliers)
+                new = self._at(q, multipliers)
             except EvaluationError:
                 return None
-            left_force = (1 - share) * place.at.residual
+            left_force = (1 - share) * pose.at.residual
             if share < 1:
-                left_force = self._carried.transported(self._bound, place.q, left_force, q)
+                left_force = self._carried.transported(self._bound, pose.q, left_force, q)
             imbalance = new.at.residual - left_force + (step.shift * (metric @ x) if step.shift else 0.0)
             factors = self._tangent(new, metric, imbalance, left_force).factorized(
-                step.shift, self._give[self._bound.active_rows]
+                step.shift, self._compliance[self._bound.active_rows]
             )
             if factors is None or largest_turn(rotations, self._bound.node_poses(q)[0]) > 1.5 * self._most_turn:
                 return None
             more = factors.step(imbalance, self._gaps(new) - left_phi)
             correction = self._extent(q, more[0])
             ratio = correction / length
-            if not ratio <= (1.0 if k < 2 else SHORTER):
+            if not ratio <= (1.0 if k < 2 else SETTINGS.shorter):
                 return None
             worst = max(worst, correction / first)
-            ending = correction <= (1e-3 if to_the_end else SETTLED * self._extent(place.q, x + more[0]))
+            ending = correction <= (
+                SETTINGS.settled_newton if to_the_end else SETTINGS.settled * self._extent(pose.q, x + more[0])
+            )
             if ending and self._stable and not factors.sound and self._is_soft:
                 return None  # Newton's method has crossed an unstable pose
             if to_the_end and ending:
@@ -434,51 +457,91 @@ class Relaxation:
             if ending:
                 self._iterations += 1
                 try:
-                    return self._place(q, multipliers), worst, x
+                    return self._at(q, multipliers), worst, x
                 except EvaluationError:
                     return None
             length = correction
         return None
 
-    def _polished(self, place: _PoseEquations) -> _PoseEquations:
+    def _polished(self, pose: _PoseEquations) -> _PoseEquations:
         """Reduce the remaining imbalance of an equilibrium to round-off, as long as full Newton steps decrease it."""
         for _ in range(6):
-            tangent = self._tangent(place, self._metric(place.at), place.at.residual)
-            found = self._newton(place, tangent, place.at.residual, place.at.phi * self._active)
-            if found is None or not found[0].extent < 1e-3:
+            tangent = self._tangent(pose, self._metric(pose.at), pose.at.residual)
+            found = self._newton(pose, tangent, pose.at.residual, pose.at.phi * self._active)
+            if found is None or not found[0].extent < SETTINGS.settled_newton:
                 break
             step = found[0]
             try:
-                new = self._place(self._bound.increment(place.q, step.x), place.multipliers + step.multipliers)
+                new = self._at(self._bound.increment(pose.q, step.x), pose.multipliers + step.multipliers)
             except EvaluationError:
                 break
-            closed = self._gap(new) <= CLOSED
-            before, after = (np.abs(self._sizes * x.at.residual).max(initial=0.0) for x in (place, new))
+            closed = self._gap(new) <= SETTINGS.closed
+            before, after = (np.abs(self._sizes * x.at.residual).max(initial=0.0) for x in (pose, new))
             if not closed or not after < 0.9 * before:
                 break
-            place = new
-        return place
+            pose = new
+        return pose
 
-    def _push(self, place: _PoseEquations) -> _PoseEquations | None:
+    def _push(self, pose: _PoseEquations) -> _PoseEquations | None:
         """Perturb an equilibrium along its most unstable direction; None if there is none."""
-        if self._bound.nv > DENSE_UP_TO:
+        if self._bound.nv > TOLERANCES.dense_up_to:
             return None
-        D = stiffness_scaling(place.at)
-        J = place.at.jacobian.toarray() / place.at.row_sizes[:, None] * D
+        D = stiffness_scaling(pose.at)
+        J = pose.at.jacobian.toarray() / pose.at.row_sizes[:, None] * D
         Z = null_space(J[self._bound.active_rows])
         if Z.shape[1] == 0:
             return None
-        K = Z.T @ (D[:, None] * place.at.stiffness.toarray() * D) @ Z
+        K = Z.T @ (D[:, None] * pose.at.stiffness.toarray() * D) @ Z
         if np.abs(K - K.T).max() <= 1e-9 * np.abs(K).max():
             values, vectors = scipy.linalg.eigh(0.5 * (K + K.T))
         else:
             values, vectors = scipy.linalg.eig(K)
         k = int(np.argmin(np.where(np.abs(values.imag) <= 1e-9 * np.abs(values), values.real, np.inf)))
-        if not values[k].real < -NEUTRAL * max(1.0, np.abs(values).max()):
+        if not values[k].real < -TOLERANCES.neutral * max(1.0, np.abs(values).max()):
             return None
         x = D * (Z @ vectors[:, k].real)
         leading = int(np.argmax(np.abs(x / self._sizes)))
-        x *= np.sign(x[leading]) * PUSH / self._extent(place.q, x)
+        x *= np.sign(x[leading]) * SETTINGS.push / self._extent(pose.q, x)
         self._pushed.append(leading)
         self._radius = 1.0
-        return self._place(self._carried.increment(self._bound, place.q, x), place.multipliers)
+        return self._at(self._carried.increment(self._bound, pose.q, x), pose.multipliers)
+
+
+def search(
+    model: Model, statics: StaticEquations, q: np.ndarray, made: AssembledState, *, stable: bool
+) -> RelaxationResult:
+    """The equilibrium reached from a pose q; `made`: the same, moved onto the constraints.
+
+    The result for rods depends on how their ends were brought together, so open constraints are closed gradually, and at once only
+    if that fails. If no equilibrium is found, the search is repeated with short steps, and finally with steps that may pass through
+    surfaces.
+    """
+    carried = CarriedSections(model)
+    starts = [q, made.q] if model.spec.rods and made.gap else [made.q]
+    searches = [
+        *((x, 1.0, False) for x in starts),
+        (starts[0], SETTINGS.short_reach, False),
+        *((x, 1.0, True) for x in starts),
+    ]
+    iterations, blocked = 0, False
+    for begin, reach, passing in searches:
+        if passing and not blocked:
+            break
+        # the memory of contacts depends on the path of a search
+        fresh = StaticEquations(statics.bound, statics.t, statics.tolerance)
+        rest = Relaxation(fresh, carried, stable=stable, reach=reach, passing=passing).run(begin)
+        iterations += rest.iterations
+        blocked = blocked or bool(rest.crossed)
+        if not passing:
+            rest = replace(rest, crossed=())
+        if (rest.in_balance and not rest.unstable) or _still_slides(rest, statics.t) or time_is_up():
+            break
+    return replace(rest, iterations=iterations)
+
+
+def _still_slides(rest: RelaxationResult, t: float) -> bool:
+    """Whether a search ended while contacts were sliding; shorter steps would slide as well, only more slowly."""
+    if rest.in_balance or rest.away:
+        return False
+    contacts = contacts_at_rest(rest.bound, t, rest.q)
+    return contacts is not None and not np.all(contacts.sticks)

@@ -21,24 +21,39 @@ from pliant.analysis.numerics.sparse_eigenvalues import (
     lowest_eigenpairs,
     lowest_real_modes,
 )
-from pliant.analysis.statics.eigenvalue_count import (
-    independent_rows,
-    is_symmetric,
-    negative_eigenvalues,
-    negative_eigenvalues_within,
-)
 from pliant.engine.linearized import LinearizedEquations
 
-# Number of rates up to which eigenvalues are computed with dense matrices.
-DENSE_UP_TO = 600
-# A scaled stiffness below this is zero: the pose can drift without force.
-NEUTRAL = 1e-10
+
+@dataclass(frozen=True)
+class StabilityTolerances:
+    """Numbers that decide about stability."""
+
+    dense_up_to: int = 600
+    """Number of rates up to which eigenvalues are computed with dense matrices; beyond, pivots of sparse ones are
+    counted."""
+    neutral: float = 1e-10
+    """A scaled stiffness below this is zero: eigenvalues have a round-off of about 1e-16 times the condition of the scaled
+    matrix."""
+    symmetric: float = 1e-9
+    """Asymmetry of a stiffness or damping, relative to its largest entry, that is round-off."""
+    energy: float = 1e-12
+    """Negative damping below this fraction, per rate, is round-off of a Cholesky factorization."""
+    energy_of_large: float = 1e-9
+    """The same for sparse factorizations, which exchange no rows."""
+    damping_ratio: float = 0.01
+    """Damping ratio that all vibrations of real parts are assumed to have: metal structures have 0.5 to 2 percent."""
+    modes: int = 12
+    """Number of modes that are examined in a large robot whose stiffness does not decide."""
+    largest_growth: float = 1e6
+    """Growth of entries in a factorization without row exchanges beyond which the signs of pivots are unreliable: six of sixteen
+    digits are lost."""
+    pivot: float = 1e-14
+    """Pivots below this, relative to the largest entry, have no reliable sign."""
+    dependent: float = 1e-9
+    """Constraint rows that are linear combinations of others to this relative tolerance are dependent."""
 
 
-# Negative damping below this fraction is round-off; whether it destabilizes is then decided by the eigenvalues of the motion.
-GIVES = 1e-12
-# Number of modes that are examined in a large robot whose stiffness does not decide.
-LOOKED_AT = 12
+TOLERANCES = StabilityTolerances()
 
 
 @dataclass(frozen=True)
@@ -55,7 +70,7 @@ class Stability:
             growth [1/s] where forces have no potential; None without allowed motions, or where it was not computed.
         conservative: whether the stiffness decides: `unstable` counts its negative eigenvalues. Otherwise it counts growing
             eigenvalues of the motion: forces have no potential, damping is negative, or gyroscopic terms stabilize it.
-        remark: how it grows, or what stabilizes it, if the stiffness does not decide.
+        growth: how it grows, or what stabilizes it, if the stiffness does not decide.
     """
 
     values: np.ndarray
@@ -64,7 +79,7 @@ class Stability:
     neutral: int
     lowest: float | None
     conservative: bool
-    remark: str = ""
+    growth: str = ""
 
     @property
     def stable(self) -> bool | None:
@@ -93,7 +108,7 @@ def judge(at: LinearizedEquations, scaling: np.ndarray | None = None) -> Stabili
     `scaling`: that of another pose, so that `values` at both are comparable.
     """
     n = at.stiffness.shape[0]
-    if n > DENSE_UP_TO:
+    if n > TOLERANCES.dense_up_to:
         return None
     if n == 0:  # nothing can move
         return Stability(np.zeros(0), np.zeros((0, 0)), 0, 0, None, True)
@@ -109,20 +124,20 @@ def judge(at: LinearizedEquations, scaling: np.ndarray | None = None) -> Stabili
     values, vectors = scipy.linalg.eigh(0.5 * (K + K.T))
     directions = D[:, None] * (scaled @ vectors)
     size = max(1.0, float(np.abs(values).max(initial=0.0)))
-    neutral = int(np.sum(np.abs(values) <= NEUTRAL * size))
-    if asymmetry <= 1e-9 * size:
-        lacking = int(np.sum(values < -NEUTRAL * size))
+    neutral = int(np.sum(np.abs(values) <= TOLERANCES.neutral * size))
+    if asymmetry <= TOLERANCES.symmetric * size:
+        lacking = int(np.sum(values < -TOLERANCES.neutral * size))
         unit = scipy.linalg.qr(Z, mode="economic")[0]
         lowest = float(scipy.linalg.eigvalsh(0.5 * unit.T @ (full + full.T) @ unit)[0])
         by_stiffness = Stability(values, directions, lacking, neutral, lowest, True)
         return by_stiffness if _stiffness_decides(at, C, lacking) else _by_motion(plain, C, M, by_stiffness)
-    # circulatory forces: growth depends on the eigenvalues of the motion, not on the sign of K
+    # circulatory forces: the stability depends on the eigenvalues of the motion, not on the sign of K
     roots, shapes = scipy.linalg.eig(K)
     order = np.argsort(roots.real)
     directions = D[:, None] * (scaled @ shapes[:, order].real)
     found = growth(plain, C, M)
     return Stability(
-        roots[order].real, directions, found.growing, found.neutral, -found.fastest, False, remark=found.remark
+        roots[order].real, directions, found.growing, found.neutral, -found.fastest, False, growth=found.growth
     )
 
 
@@ -143,7 +158,7 @@ def _takes_energy(C: np.ndarray) -> bool:
     size = np.abs(np.diag(C))
     D = 1 / np.sqrt(np.maximum(size, max(1e-12 * size.max(initial=0.0), 1e-300)))
     try:
-        scipy.linalg.cholesky(D[:, None] * C * D + GIVES * len(C) * np.eye(len(C)))
+        scipy.linalg.cholesky(D[:, None] * C * D + TOLERANCES.energy * len(C) * np.eye(len(C)))
     except scipy.linalg.LinAlgError:
         return False
     return True
@@ -156,19 +171,15 @@ def _by_motion(K: np.ndarray, C: np.ndarray, M: np.ndarray, by_stiffness: Stabil
     if not found.judged or (lacking and found.growing):
         return by_stiffness  # directions without stiffness are unstable
     if found.growing:
-        return replace(by_stiffness, unstable=found.growing, conservative=False, remark=found.remark)
+        return replace(by_stiffness, unstable=found.growing, conservative=False, growth=found.growth)
     if lacking:
         way = "direction" if lacking == 1 else "directions"
-        remark = (
+        words = (
             f"only gyroscopic terms stabilize it, since its stiffness is negative in {lacking} {way}; any damping "
             "there makes it unstable"
         )
-        return replace(by_stiffness, unstable=0, conservative=False, remark=remark)
+        return replace(by_stiffness, unstable=0, conservative=False, growth=words)
     return by_stiffness
-
-
-LIGHT = 0.01
-"""Damping ratio that is assumed as the minimum of real parts."""
 
 
 def held_by_damping(at: LinearizedEquations) -> bool:
@@ -176,7 +187,7 @@ def held_by_damping(at: LinearizedEquations) -> bool:
 
     Circulatory loads, such as moments about fixed axes, make any undamped robot flutter, however small they are.
     """
-    if np.abs(at.damping.data).max(initial=0.0) > 0 or at.stiffness.shape[0] > DENSE_UP_TO:
+    if np.abs(at.damping.data).max(initial=0.0) > 0 or at.stiffness.shape[0] > TOLERANCES.dense_up_to:
         return False
     _, K, _, M = on_allowed_motions(at)
     try:
@@ -184,7 +195,7 @@ def held_by_damping(at: LinearizedEquations) -> bool:
     except scipy.linalg.LinAlgError:
         return False
     momenta = M @ shapes
-    C = (momenta * (2 * LIGHT * np.sqrt(np.abs(squares)))) @ momenta.T
+    C = (momenta * (2 * TOLERANCES.damping_ratio * np.sqrt(np.abs(squares)))) @ momenta.T
     return growth(K, C, M).growing == 0
 
 
@@ -204,7 +215,9 @@ def judge_large(at: LinearizedEquations) -> Stability | None:
     if not is_symmetric(K) or not _takes_energy_large(at.damping):
         return _growing_large(at, J, symmetric=is_symmetric(K) and is_symmetric(at.damping))
     K = 0.5 * (K + K.T)
-    below, above = (negative_eigenvalues_within(K + sign * NEUTRAL * scipy.sparse.eye(n), J @ D) for sign in (1, -1))
+    below, above = (
+        negative_eigenvalues_within(K + sign * TOLERANCES.neutral * scipy.sparse.eye(n), J @ D) for sign in (1, -1)
+    )
     if below is None or above is None:
         return None
     if below and not is_symmetric(at.damping):
@@ -231,7 +244,7 @@ def _takes_energy_large(damping: scipy.sparse.spmatrix) -> bool:
         return True
     size = np.abs(C.diagonal())
     D = scipy.sparse.diags(1 / np.sqrt(np.maximum(size, max(1e-12 * size.max(initial=0.0), 1e-300))))
-    return negative_eigenvalues(D @ C @ D + 1e-9 * scipy.sparse.eye(C.shape[0])) == 0
+    return negative_eigenvalues(D @ C @ D + TOLERANCES.energy_of_large * scipy.sparse.eye(C.shape[0])) == 0
 
 
 def _growing_large(at: LinearizedEquations, J: scipy.sparse.csr_matrix, *, symmetric: bool) -> Stability | None:
@@ -239,13 +252,76 @@ def _growing_large(at: LinearizedEquations, J: scipy.sparse.csr_matrix, *, symme
     n = at.stiffness.shape[0]
     matrices = SparseMatrices(scipy.sparse.csc_matrix(at.stiffness), scipy.sparse.csc_matrix(at.damping), at.mass, J)
     try:
-        found = lowest_eigenpairs(matrices, LOOKED_AT, symmetric=symmetric)
+        found = lowest_eigenpairs(matrices, TOLERANCES.modes, symmetric=symmetric)
     except NotConverged:
         return None
     seen = _growth_of(found.values, found.doubts)
     if not seen.growing:
         return None
-    return Stability(np.zeros(0), np.zeros((n, 0)), seen.growing, 0, -seen.fastest, False, remark=seen.remark)
+    return Stability(np.zeros(0), np.zeros((n, 0)), seen.growing, 0, -seen.fastest, False, growth=seen.growth)
+
+
+def is_symmetric(matrix: scipy.sparse.spmatrix, share: float = TOLERANCES.symmetric) -> bool:
+    """Whether a matrix is symmetric, to this fraction of its largest entry."""
+    difference = (matrix - matrix.T).tocsr()
+    largest = np.abs(matrix.data).max(initial=0.0)
+    return bool(np.abs(difference.data).max(initial=0.0) <= share * largest)
+
+
+def negative_eigenvalues(matrix: scipy.sparse.spmatrix) -> int | None:
+    """Number of negative eigenvalues of a symmetric matrix of about unit diagonal (Sylvester's law of inertia for L D L').
+
+    None if undetermined due to round-off: pivots close to zero, or pivots that would have to be off-diagonal.
+    """
+    try:
+        factors = scipy.sparse.linalg.splu(
+            scipy.sparse.csc_matrix(matrix),
+            permc_spec="MMD_AT_PLUS_A",
+            diag_pivot_thresh=0.0,
+            options={"SymmetricMode": True},
+        )
+    except RuntimeError:
+        return None
+    pivots = factors.U.diagonal()
+    size = np.abs(matrix.data).max(initial=0.0)
+    if not np.array_equal(factors.perm_r, factors.perm_c) or not np.all(np.isfinite(pivots)):
+        return None
+    if (
+        np.abs(pivots).min(initial=np.inf) <= TOLERANCES.pivot * size
+        or np.abs(factors.U.data).max() > TOLERANCES.largest_growth * size
+    ):
+        return None
+    return int(np.sum(pivots < 0))
+
+
+def independent_rows(jacobian: scipy.sparse.spmatrix) -> np.ndarray:
+    """Indices of rows that span all rows of a Jacobian (m x n), ascending."""
+    if not jacobian.shape[0]:
+        return np.zeros(0, dtype=int)
+    R, order = scipy.linalg.qr(jacobian.toarray().T, mode="r", pivoting=True)
+    size = np.abs(np.diag(R))
+    return np.sort(order[: len(size)][size > TOLERANCES.dependent * max(float(size.max(initial=0.0)), 1e-300)])
+
+
+def negative_eigenvalues_within(matrix: scipy.sparse.spmatrix, jacobian: scipy.sparse.spmatrix) -> int | None:
+    """Number of negative eigenvalues of a symmetric matrix of about unit diagonal on the null space of independent rows.
+
+    Adding J'J does not change it there and makes the matrix regular elsewhere; the inertia of the saddle point is then that of the
+    matrix and of its Schur complement (Haynsworth). None if undetermined due to round-off.
+    """
+    if not jacobian.shape[0]:
+        return negative_eigenvalues(matrix)
+    length = np.sqrt(np.asarray(jacobian.multiply(jacobian).sum(axis=1)).ravel())
+    J = scipy.sparse.csr_matrix(scipy.sparse.diags(1 / np.maximum(length, 1e-300)) @ jacobian)
+    full = scipy.sparse.csc_matrix(matrix + J.T @ J)
+    below = negative_eigenvalues(full)
+    if below is None:
+        return None
+    complement = J @ scipy.sparse.linalg.splu(full).solve(J.T.toarray())
+    values = scipy.linalg.eigvalsh(0.5 * (complement + complement.T))
+    if np.abs(values).min() <= TOLERANCES.pivot * np.abs(values).max():
+        return None
+    return below - int(np.sum(values < 0))
 
 
 @dataclass(frozen=True)
@@ -258,7 +334,7 @@ class GrowthRates:
     growing: int
     neutral: int
     fastest: float
-    remark: str = ""
+    growth: str = ""
     judged: bool = True
 
 
@@ -284,8 +360,8 @@ def _growth_of(values: np.ndarray, doubts: np.ndarray) -> GrowthRates:
         return GrowthRates(0, neutral, max(0.0, float(values.real.max(initial=0.0))))
     worst = values[grows][np.argmax(values[grows].real)]
     how = f"flutters at {abs(worst.imag) / (2 * np.pi):.3g} Hz" if abs(worst.imag) > 1e-6 * abs(worst) else "gives way"
-    remark = f"it {how} and grows by a factor e in {1 / worst.real:.3g} s"
-    return GrowthRates(int(twice[grows].sum()), neutral, float(worst.real), remark)
+    words = f"it {how} and grows by a factor e in {1 / worst.real:.3g} s"
+    return GrowthRates(int(twice[grows].sum()), neutral, float(worst.real), words)
 
 
 def _massless_growth(K: np.ndarray, C: np.ndarray, M: np.ndarray) -> GrowthRates:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -36,10 +36,8 @@ from pliant.parts.geometry import cached_functions, se3, so3
 from pliant.parts.geometry.se3 import Pose
 from pliant.parts.motion.arc_coordinates import ArcCoordinates
 from pliant.parts.motion.base import FIXED, Motion, Quaternion
-
-if TYPE_CHECKING:
-    from pliant.parts.rod.stations import StrainSample
-    from pliant.robot.robot import RobotSpec
+from pliant.parts.rod.stations import StrainSample
+from pliant.robot.robot import RobotSpec
 
 
 class Column:
@@ -93,7 +91,7 @@ class Build:
     """Context for adding elements: values, frames, and the system under construction."""
 
     def __init__(self, robot: RobotSpec) -> None:
-        names = Environment(robot)
+        names = Environment(robot.parameters)
         parameters = {name: ca.SX.sym(name) for name in names.independent}
         self.parameters = ca.vertcat(*parameters.values()) if parameters else ca.SX.sym("parameters", 0)
         inputs = {name: ca.SX.sym(name) for name in names.inputs}
@@ -349,7 +347,7 @@ class Build:
 
     @cached_property
     def _nominal_parameters(self) -> list[float]:
-        values = Environment(self.robot)
+        values = Environment(self.robot.parameters)
         return [float(values.values[name]) for name in values.independent]
 
     def at_start(self, signal: Scalar) -> tuple[Any, Any]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import casadi as ca
 
+from pliant.engine.model.build import Build
 from pliant.engine.model.entries import CoordinateEntry, NodePlan
 from pliant.engine.model.system import Element
 from pliant.language.evaluate import Coefficient
@@ -26,9 +27,6 @@ from pliant.parts.joint.coordinate_force import (
     varying_force,
 )
 from pliant.parts.motion.base import Quaternion, Vector
-
-if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
 
 
 def add_body(build: Build, name: str, node: int, placement: Pose) -> None:

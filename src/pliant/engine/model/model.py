@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakValueDictionary
 
 import casadi as ca
@@ -29,10 +29,8 @@ from pliant.language.message_text import suggestion
 from pliant.language.parameter import Environment
 from pliant.language.traversal import collections, leaves
 from pliant.parts.constraint import ROWS
-
-if TYPE_CHECKING:
-    from pliant.parts.rod.stations import StrainSample
-    from pliant.robot.robot import RobotSpec
+from pliant.parts.rod.stations import StrainSample
+from pliant.robot.robot import RobotSpec
 
 SI_HINT = "a value in SI units, without a unit"
 """How values are given in Python."""
@@ -334,7 +332,7 @@ def compile_model(
     plan, switches, states = plan_inputs(flat.inputs, build.environment, build.signals, build.parameters)
     times = ca.vertcat(*switches) if switches else ca.SX(0, 1)
     required, requirements = build.requirements()
-    environment = Environment(flat)
+    environment = Environment(flat.parameters)
     return Model(
         spec=written or flat,
         compiled=flat,

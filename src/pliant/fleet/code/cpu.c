@@ -41,5 +41,3 @@ void fleet_values(const fleet *F, long long first, long long last) {
   tiny_as_before(before);
 }
 #endif
-
-int fleet_lanes(void) { return LANES; }

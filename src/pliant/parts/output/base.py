@@ -27,7 +27,33 @@ if TYPE_CHECKING:
     from pliant.engine.model.model import Model
     from pliant.engine.model.system import CoordinateForceInstance, FrameForceInstance
     from pliant.parts.rod.stations import SectionState, StrainSample
-    from pliant.robot.robot import RobotSpec
+
+
+class PartsByName(Protocol):
+    """A flat robot as outputs see it: its parts by name."""
+
+    @property
+    def parameters(self) -> Mapping[str, Any]: ...
+    @property
+    def sections(self) -> Mapping[str, Any]: ...
+    @property
+    def bodies(self) -> Mapping[str, Any]: ...
+    @property
+    def joints(self) -> Mapping[str, Any]: ...
+    @property
+    def rods(self) -> Mapping[str, Any]: ...
+    @property
+    def meshes(self) -> Mapping[str, Any]: ...
+    @property
+    def links(self) -> Mapping[str, Any]: ...
+    @property
+    def tendons(self) -> Mapping[str, Any]: ...
+    @property
+    def contacts(self) -> Mapping[str, Any]: ...
+    @property
+    def constraints(self) -> Mapping[str, Any]: ...
+    @property
+    def outputs(self) -> Mapping[str, Any]: ...
 
 
 @dataclass(frozen=True)
@@ -128,17 +154,17 @@ class OutputBase(Repeated):
         return False
 
     @abstractmethod
-    def unit(self, robot: RobotSpec, coordinates: Mapping[str, str]) -> str:
+    def unit(self, robot: PartsByName, coordinates: Mapping[str, str]) -> str:
         """SI unit; empty if its components differ in unit, or if the unit is unknown.
 
         `coordinates`: units of the coordinates by name, as far as they are known.
         """
 
-    def problems_in(self, robot: RobotSpec) -> Iterator[Problem]:
+    def problems_in(self, robot: PartsByName) -> Iterator[Problem]:
         """Requested quantities that the robot lacks; missing names are reported elsewhere."""
         yield from ()
 
-    def components(self, robot: RobotSpec) -> tuple[str, ...]:
+    def components(self, robot: PartsByName) -> tuple[str, ...]:
         """Names of the components of a vector; empty for a number."""
         return ()
 
@@ -194,7 +220,7 @@ class ExpressionOutput(OutputBase):
     description: str = ""
     """Description for readers."""
 
-    def unit(self, robot: RobotSpec, coordinates: Mapping[str, str]) -> str:
+    def unit(self, robot: PartsByName, coordinates: Mapping[str, str]) -> str:
         try:
             found = self.result_dimension(robot, coordinates, ())
         except ExpressionError:
@@ -208,7 +234,7 @@ class ExpressionOutput(OutputBase):
             return ""
 
     def result_dimension(
-        self, robot: RobotSpec, coordinates: Mapping[str, str], above: tuple[str, ...]
+        self, robot: PartsByName, coordinates: Mapping[str, str], above: tuple[str, ...]
     ) -> Dimension | OpenDimension:
         """Its dimension; `above` are outputs being evaluated. Raises ExpressionError if units do not match."""
         node = parse(self.expression)
@@ -219,7 +245,7 @@ class ExpressionOutput(OutputBase):
                 known[name] = _dimension(robot, coordinates, output, above)
         return dimension_of(node, known)
 
-    def used(self, robot: RobotSpec) -> dict[str, tuple[str, str]]:
+    def used(self, robot: PartsByName) -> dict[str, tuple[str, str]]:
         """The other outputs that it uses: name and component (empty for the output itself) by symbol."""
         parts = {name: name.partition(".") for name in symbols(parse(self.expression))}
         return {name: (output, part) for name, (output, _, part) in parts.items() if output in robot.outputs}
@@ -249,7 +275,7 @@ class ExpressionOutput(OutputBase):
 
 
 def _dimension(
-    robot: RobotSpec, coordinates: Mapping[str, str], name: str, above: tuple[str, ...]
+    robot: PartsByName, coordinates: Mapping[str, str], name: str, above: tuple[str, ...]
 ) -> Dimension | OpenDimension:
     """Dimension of an output; unknown within a circular reference, which is reported separately."""
     output = robot.outputs[name]

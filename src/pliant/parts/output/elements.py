@@ -10,12 +10,11 @@ import casadi as ca
 from pliant.language.base import Problem
 from pliant.language.names import ConstraintName, ContactName, FrameName, HeldName, LinkName, TendonName, ThingName
 from pliant.parts.formula.base import world_jacobian
-from pliant.parts.output.base import CONTACT_SUMS, ContactQuery, OutputBase, Symbols, component
+from pliant.parts.output.base import CONTACT_SUMS, ContactQuery, OutputBase, PartsByName, Symbols, component
 
 if TYPE_CHECKING:
     from pliant.engine.model.build import Build
     from pliant.engine.model.model import Model
-    from pliant.robot.robot import RobotSpec
 
 
 class LinkOutput(OutputBase):
@@ -28,10 +27,10 @@ class LinkOutput(OutputBase):
     description: str = ""
     """Description for readers."""
 
-    def unit(self, robot: RobotSpec, coordinates: Mapping[str, str]) -> str:
+    def unit(self, robot: PartsByName, coordinates: Mapping[str, str]) -> str:
         return robot.links[self.link].quantities.get(self.quantity, "") if self.link in robot.links else ""
 
-    def problems_in(self, robot: RobotSpec) -> Iterator[Problem]:
+    def problems_in(self, robot: PartsByName) -> Iterator[Problem]:
         if self.link in robot.links and self.quantity not in (known := robot.links[self.link].quantities):
             yield ("quantity",), f"the link '{self.link}' has no {self.quantity}", f"it has {', '.join(known)}"
 
@@ -69,7 +68,7 @@ class TendonOutput(OutputBase):
     description: str = ""
     """Description for readers."""
 
-    def unit(self, robot: RobotSpec, coordinates: Mapping[str, str]) -> str:
+    def unit(self, robot: PartsByName, coordinates: Mapping[str, str]) -> str:
         return TENDON_UNITS[self.quantity]
 
     def nodes(self, model: Model) -> set[int]:
@@ -89,21 +88,21 @@ class ConstraintOutput(OutputBase):
     description: str = ""
     """Description for readers."""
 
-    def unit(self, robot: RobotSpec, coordinates: Mapping[str, str]) -> str:
+    def unit(self, robot: PartsByName, coordinates: Mapping[str, str]) -> str:
         rows: tuple[str, ...] = (self.component,) if self.component else ()
         if not rows and self.constraint in robot.constraints:
             rows = robot.constraints[self.constraint].rows
         units = {"N m" if row.startswith("r") else "N" for row in rows}
         return units.pop() if len(units) == 1 else ""
 
-    def problems_in(self, robot: RobotSpec) -> Iterator[Problem]:
+    def problems_in(self, robot: PartsByName) -> Iterator[Problem]:
         if self.constraint in robot.constraints and self.component is not None:
             rows = robot.constraints[self.constraint].rows
             if self.component not in rows:
                 message = f"the constraint '{self.constraint}' does not constrain {self.component}"
                 yield ("component",), message, f"it constrains {', '.join(rows)}"
 
-    def components(self, robot: RobotSpec) -> tuple[str, ...]:
+    def components(self, robot: PartsByName) -> tuple[str, ...]:
         rows = robot.constraints[self.constraint].rows
         return rows if self.component is None and len(rows) > 1 else ()
 
@@ -137,13 +136,13 @@ class ContactOutput(OutputBase):
     description: str = ""
     """Description for readers."""
 
-    def unit(self, robot: RobotSpec, coordinates: Mapping[str, str]) -> str:
+    def unit(self, robot: PartsByName, coordinates: Mapping[str, str]) -> str:
         return CONTACT_UNITS[self.quantity]
 
-    def components(self, robot: RobotSpec) -> tuple[str, ...]:
+    def components(self, robot: PartsByName) -> tuple[str, ...]:
         return tuple("xyz") if self.component is None and self._is_vector else ()
 
-    def problems_in(self, robot: RobotSpec) -> Iterator[Problem]:
+    def problems_in(self, robot: PartsByName) -> Iterator[Problem]:
         if self.component is not None and not self._is_vector:
             yield ("component",), f"the {self.quantity} is one number and has no components", "omit `component`"
         if self.of is None or self.contact not in robot.contacts:
@@ -199,10 +198,10 @@ class ReactionOutput(OutputBase):
     description: str = ""
     """Description for readers."""
 
-    def unit(self, robot: RobotSpec, coordinates: Mapping[str, str]) -> str:
+    def unit(self, robot: PartsByName, coordinates: Mapping[str, str]) -> str:
         return REACTION_UNITS[self.quantity]
 
-    def problems_in(self, robot: RobotSpec) -> Iterator[Problem]:
+    def problems_in(self, robot: PartsByName) -> Iterator[Problem]:
         found = self._found(robot)
         if self.of is not None and found and self.of not in found:
             yield ("of",), f"'{self.reaction}' is a {found[0]}, not a {self.of}", "remove `of`"
@@ -213,7 +212,7 @@ class ReactionOutput(OutputBase):
             text = "a wrench has a force and a moment, so `component` is ambiguous"
             yield ("component",), text, "choose the quantity `force` or `moment`"
 
-    def components(self, robot: RobotSpec) -> tuple[str, ...]:
+    def components(self, robot: PartsByName) -> tuple[str, ...]:
         if self.quantity == "wrench":
             return ("x", "y", "z", "rx", "ry", "rz")
         return tuple("xyz") if self.component is None else ()
@@ -248,10 +247,10 @@ class ReactionOutput(OutputBase):
             return ca.vertcat(force, moment)
         return component(force if self.quantity == "force" else moment, self.component)
 
-    def _found(self, robot: RobotSpec) -> list[Of]:
+    def _found(self, robot: PartsByName) -> list[Of]:
         return [of for of, collection in COLLECTIONS.items() if self.reaction in getattr(robot, collection)]
 
-    def _collection(self, robot: RobotSpec) -> str:
+    def _collection(self, robot: PartsByName) -> str:
         return COLLECTIONS[self.of or self._found(robot)[0]]
 
     def _frame(self, model: Model) -> str:

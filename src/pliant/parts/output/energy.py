@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pliant.language.base import Problem
 from pliant.language.names import PartName
-from pliant.parts.output.base import ContactQuery, OutputBase, Symbols
+from pliant.parts.output.base import ContactQuery, OutputBase, PartsByName, Symbols
 
 if TYPE_CHECKING:
     from pliant.engine.model.build import Build
     from pliant.engine.model.model import Model
-    from pliant.robot.robot import RobotSpec
 
 Of = Literal["body", "joint", "rod", "mesh", "link", "tendon", "contact"]
 COLLECTIONS: dict[Of, str] = {
@@ -47,10 +46,10 @@ class EnergyOutput(OutputBase):
     def is_of_whole_robot(self) -> bool:
         return self.part is None
 
-    def unit(self, robot: RobotSpec, coordinates: Mapping[str, str]) -> str:
+    def unit(self, robot: PartsByName, coordinates: Mapping[str, str]) -> str:
         return "J"
 
-    def problems_in(self, robot: RobotSpec) -> Iterator[Problem]:
+    def problems_in(self, robot: PartsByName) -> Iterator[Problem]:
         if self.part is None:
             if self.of is not None:
                 yield ("of",), "`of` is the type of a part, but no part is given", "give a `part`, or remove `of`"
@@ -108,11 +107,11 @@ class EnergyOutput(OutputBase):
             "total": kinetic + gravity + elastic,
         }[self.energy]
 
-    def _found(self, robot: RobotSpec) -> list[Of]:
+    def _found(self, robot: PartsByName) -> list[Of]:
         return [of for of, collection in COLLECTIONS.items() if self.part in getattr(robot, collection)]
 
-    def _is_contact(self, robot: RobotSpec) -> bool:
+    def _is_contact(self, robot: PartsByName) -> bool:
         return self._collection(robot) == "contacts"
 
-    def _collection(self, robot: RobotSpec) -> str:
+    def _collection(self, robot: PartsByName) -> str:
         return COLLECTIONS[self.of or self._found(robot)[0]]

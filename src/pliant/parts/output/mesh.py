@@ -11,12 +11,11 @@ from pydantic import Field
 from pliant.language.base import Problem
 from pliant.language.faults import Fault, SpecError
 from pliant.language.names import MeshName
-from pliant.parts.output.base import OutputBase, Symbols
+from pliant.parts.output.base import OutputBase, PartsByName, Symbols
 
 if TYPE_CHECKING:
     from pliant.engine.model.build import Build
     from pliant.engine.model.model import Model
-    from pliant.robot.robot import RobotSpec
 
 UNITS = {"force": "N", "strain": "-", "length": "m", "rate": "m/s"}
 NodeNumber = Annotated[int, Field(ge=1, strict=True)]
@@ -36,10 +35,10 @@ class MeshOutput(OutputBase):
     description: str = ""
     """Description for readers."""
 
-    def unit(self, robot: RobotSpec, coordinates: Mapping[str, str]) -> str:
+    def unit(self, robot: PartsByName, coordinates: Mapping[str, str]) -> str:
         return UNITS[self.quantity]
 
-    def problems_in(self, robot: RobotSpec) -> Iterator[Problem]:
+    def problems_in(self, robot: PartsByName) -> Iterator[Problem]:
         if self.mesh not in robot.meshes:
             return
         lattice = robot.meshes[self.mesh].lattice
@@ -98,7 +97,7 @@ class MeshOutput(OutputBase):
     def _frames(self) -> tuple[str, str]:
         return f"{self.mesh}.n{self.edge[0]}", f"{self.mesh}.n{self.edge[1]}"
 
-    def _number(self, robot: RobotSpec) -> int | None:
+    def _number(self, robot: PartsByName) -> int | None:
         """Index of the edge; None if the mesh has no such edge."""
         wanted = {self.edge[0] - 1, self.edge[1] - 1}
         edges = robot.meshes[self.mesh].lattice.edges.tolist()

@@ -10,11 +10,10 @@ import casadi as ca
 from pliant.language.base import Problem
 from pliant.language.names import CoordinateName, FrameName
 from pliant.parts.geometry import so3
-from pliant.parts.output.base import OutputBase, Symbols, component
+from pliant.parts.output.base import OutputBase, PartsByName, Symbols, component
 
 if TYPE_CHECKING:
     from pliant.engine.model.model import Model
-    from pliant.robot.robot import RobotSpec
 
 UNITS = {
     "position": "m",
@@ -46,16 +45,16 @@ class FrameOutput(OutputBase):
     def is_of_positions_and_velocities(self) -> bool:
         return self.quantity != "acceleration"
 
-    def unit(self, robot: RobotSpec, coordinates: Mapping[str, str]) -> str:
+    def unit(self, robot: PartsByName, coordinates: Mapping[str, str]) -> str:
         return UNITS[self.quantity]
 
-    def problems_in(self, robot: RobotSpec) -> Iterator[Problem]:
+    def problems_in(self, robot: PartsByName) -> Iterator[Problem]:
         allowed = ("w", "x", "y", "z") if self.quantity == "quaternion" else ("x", "y", "z", "norm")
         if self.component is not None and self.component not in allowed:
             message = f"the {self.quantity} has no component {self.component}"
             yield ("component",), message, f"it has {', '.join(allowed)}"
 
-    def components(self, robot: RobotSpec) -> tuple[str, ...]:
+    def components(self, robot: PartsByName) -> tuple[str, ...]:
         return () if self.component is not None else tuple("wxyz" if self.quantity == "quaternion" else "xyz")
 
     def nodes(self, model: Model) -> set[int]:
@@ -105,7 +104,7 @@ class CoordinateOutput(OutputBase):
     def is_of_positions_and_velocities(self) -> bool:
         return self.quantity in ("value", "rate")
 
-    def unit(self, robot: RobotSpec, coordinates: Mapping[str, str]) -> str:
+    def unit(self, robot: PartsByName, coordinates: Mapping[str, str]) -> str:
         unit = coordinates.get(self.coordinate, "")
         if self.quantity == "value" or not unit:
             return unit

@@ -11,14 +11,13 @@ from pydantic import Field
 from pliant.language.base import Problem
 from pliant.language.names import RodName
 from pliant.language.scalar import Length, Scalar
-from pliant.parts.output.base import OutputBase, Symbols, component
+from pliant.parts.output.base import OutputBase, PartsByName, Symbols, component
 from pliant.parts.rod.stations import station
 from pliant.parts.rod.strains import Free, held_strains, named
 
 if TYPE_CHECKING:
     from pliant.engine.model.build import Build
     from pliant.engine.model.model import Model
-    from pliant.robot.robot import RobotSpec
 
 UNITS = {
     "angle": "rad", "plane": "rad", "radius": "m", "length": "m", "strain": "-", "curvature": "1/m",
@@ -68,10 +67,10 @@ class RodOutput(OutputBase):
     def is_of_positions_and_velocities(self) -> bool:
         return self.quantity in ("strain", "curvature")
 
-    def unit(self, robot: RobotSpec, coordinates: Mapping[str, str]) -> str:
+    def unit(self, robot: PartsByName, coordinates: Mapping[str, str]) -> str:
         return UNITS[self.quantity]
 
-    def components(self, robot: RobotSpec) -> tuple[str, ...]:
+    def components(self, robot: PartsByName) -> tuple[str, ...]:
         if self.stations is not None:
             return tuple(str(k + 1) for k in range(self.stations))
         return () if self.quantity in OF_ARCS or self.component is not None else tuple("xyz")
@@ -92,7 +91,7 @@ class RodOutput(OutputBase):
         if self.stations is not None and self.component is None:
             yield ("stations",), "a profile has one component", "add `component`: x, y, z or norm"
 
-    def problems_in(self, robot: RobotSpec) -> Iterator[Problem]:
+    def problems_in(self, robot: PartsByName) -> Iterator[Problem]:
         if self.rod not in robot.rods:
             return
         rod = robot.rods[self.rod]

@@ -2,87 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from pliant.analysis.result import Lines, Points
-from pliant.analysis.statics.path import Path
+from pliant.analysis.modes import ModesResult
+from pliant.analysis.path import Path
+from pliant.analysis.result import AnalysisResult, Lines, Picture, Points, Profile
 from pliant.language.arguments import ArgumentError
 from pliant.language.message_text import describe
 from pliant.show import plot
 from pliant.show.plot.style import COLOURS, GREY, PREFIXES, SIZE, axes, key, label, prefixed, styled
+from pliant.show.sketch import sketch
+from pliant.study.results import Table
 
-if TYPE_CHECKING:
-    from pliant.analysis.modes import ModesResult
-    from pliant.analysis.result import AnalysisResult
-    from pliant.study.results import Table
-
-MARKERS = {"limit": "^", "bifurcation": "D", "start": "o", "end": "s"}
-OTHER_MARKER = "X"
+MARKERS = {"limit": "^", "bifurcation": "D"}
 
 
 @styled
-def path(
-    parameter: Any,
-    output: Any,
-    stable: Sequence[bool | None] | np.ndarray | None = None,
-    *,
-    marks: Mapping[str, Sequence[int]] | None = None,
-    labels: tuple[str, str] = ("parameter", "output"),
-    name: str = "",
-    ax: Any = None,
-) -> Any:
-    """An output along a path of equilibria, against the parameter or load that was varied.
+def path(found: Path, x: str | None = None, y: str | None = None, *, name: str = "", ax: Any = None) -> Any:
+    """Equilibria along a path: one quantity over another, with stability (unstable parts are dashed) and special points.
 
-    parameter, output: one number per point of the path. stable: True (solid line), False (dashed), or None if the stability is
-    unknown (dotted). marks: indices of special points by type ("limit", "bifurcation", any other word). labels: of the two axes,
-    with units. name: of this branch in the legend. Call it again with `ax` to add a branch.
+    x: name of an output, component, coordinate or the parameter; by default the first output with one component (or the first
+    coordinate). y: by default the parameter. name: of this path in the legend. Call it again with `ax` to add a path.
     """
-    x, y = np.asarray(parameter, dtype=float), np.asarray(output, dtype=float)
-    if x.ndim != 1 or x.shape != y.shape:
-        raise ValueError(
-            f"a path needs one parameter and one output per point; they have shapes {x.shape} and {y.shape}"
-        )
-    judged = [None if flag is None else bool(flag) for flag in (stable if stable is not None else [True] * len(x))]
-    if len(judged) != len(x):
-        raise ValueError(f"a path of {len(x)} points needs as many stability flags, not {len(judged)}")
-    first = ax is None
-    ax = axes(ax)
-    colour = COLOURS[len({line.get_color() for line in ax.lines}) % len(COLOURS)]
-    labelled = {text.get_text() for text in (ax.get_legend().get_texts() if ax.get_legend() else ())}
-    # a change of stability lies between two points: that piece has the style of its second point
-    starts = [0, *(k for k in range(1, len(judged)) if judged[k] is not judged[k - 1]), len(judged)]
-    for begin, end in pairwise(starts):
-        flag = judged[begin]
-        words = {True: "stable", False: "unstable", None: "not judged"}[flag]
-        words = f"{name}, {words}" if name else words
-        piece = slice(max(0, begin - 1), end)
-        dashes = {True: "-", False: (0, (4, 2)), None: ":"}[flag]
-        ax.plot(x[piece], y[piece], color=colour, linestyle=dashes, label=None if words in labelled else words)
-        labelled.add(words)
-    for kind, where in (marks or {}).items():
-        at = list(where)
-        ax.plot(
-            x[at], y[at], linestyle="none", marker=MARKERS.get(kind, OTHER_MARKER), markersize=5, markerfacecolor="white",
-            markeredgecolor=colour, zorder=5, label=None if kind in labelled else kind,
-        )  # fmt: skip
-        labelled.add(kind)
-    if first or not ax.get_xlabel():
-        ax.set_xlabel(labels[0])
-        ax.set_ylabel(labels[1])
-    key(ax)
-    return ax
-
-
-def drawn_path(found: Path, x: str | None, y: str | None, *, name: str, ax: Any) -> Any:
-    """One quantity of a path over another (`Path.plot`)."""
     lines = [n for n in found.output_names if found[n].ndim == 1]
-    x = x or (lines[0] if lines else found.recorded.names("coordinate")[0])
+    x = x or (lines[0] if lines else found.equations.coordinates[0])
     y = y or found.parameter
     columns: list[np.ndarray] = []
     labels: list[str] = []
@@ -100,13 +49,43 @@ def drawn_path(found: Path, x: str | None, y: str | None, *, name: str, ax: Any)
             )  # fmt: skip
         columns.append(values * factor)
         labels.append(label(quantity.replace("_", " "), unit))
-    flags = [{1: True, 0: False}.get(int(k)) for k in found.recorded["stable"]]
+    judged = [{1: True, 0: False}.get(int(k)) for k in found.stability]
     marks: dict[str, list[int]] = {}
     for special in found.special:
         marks.setdefault(special.kind, []).append(special.index)
         # a special point ends a piece of known stability; drawn as a separate piece it would be invisible
-        flags[special.index] = flags[special.index - 1] if special.index else flags[1]
-    return path(columns[0], columns[1], flags, marks=marks, labels=(labels[0], labels[1]), name=name, ax=ax)
+        judged[special.index] = judged[special.index - 1] if special.index else judged[1]
+    first = ax is None
+    ax = axes(ax)
+    colour = COLOURS[len({line.get_color() for line in ax.lines}) % len(COLOURS)]
+    labelled = {text.get_text() for text in (ax.get_legend().get_texts() if ax.get_legend() else ())}
+    # a change of stability lies between two points: that piece has the style of its second point
+    starts = [0, *(k for k in range(1, len(judged)) if judged[k] is not judged[k - 1]), len(judged)]
+    for begin, end in pairwise(starts):
+        flag = judged[begin]
+        words = {True: "stable", False: "unstable", None: "not judged"}[flag]
+        words = f"{name}, {words}" if name else words
+        piece = slice(max(0, begin - 1), end)
+        dashes = {True: "-", False: (0, (4, 2)), None: ":"}[flag]
+        ax.plot(
+            columns[0][piece],
+            columns[1][piece],
+            color=colour,
+            linestyle=dashes,
+            label=None if words in labelled else words,
+        )
+        labelled.add(words)
+    for kind, at in marks.items():
+        ax.plot(
+            columns[0][at], columns[1][at], linestyle="none", marker=MARKERS[kind], markersize=5, markerfacecolor="white",
+            markeredgecolor=colour, zorder=5, label=None if kind in labelled else kind,
+        )  # fmt: skip
+        labelled.add(kind)
+    if first or not ax.get_xlabel():
+        ax.set_xlabel(labels[0])
+        ax.set_ylabel(labels[1])
+    key(ax)
+    return ax
 
 
 @dataclass(frozen=True)
@@ -370,23 +349,26 @@ MOST_LINES = 12
 """Maximum number of lines of a plot: more could not be distinguished."""
 
 
-def plot_result(found: AnalysisResult, **options: Any) -> Any:
-    """Draw the first plot of a result; returns the axes. Options: those of its function in `pliant.plot`."""
-    return next(figures_of(found))[0](**options)
+def plot_result(found: AnalysisResult, *arguments: Any, **options: Any) -> Any:
+    """Draw the first plot of a result; returns the axes. Arguments: those of its function in `pliant.plot`."""
+    return next(figures_of(found))[0](*arguments, **options)
 
 
 def figures_of(found: AnalysisResult) -> Iterator[tuple[Callable[..., Any], str]]:
     """The plots of a result: functions that draw them, and what they show."""
-    for described in type(found).plots:
+    for described in found.figures():
         if isinstance(described, str):
             draw = getattr(plot, described)
             yield partial(draw, found), (draw.__doc__ or described).split("\n")[0].rstrip(".")
+        elif isinstance(described, Picture):
+            yield partial(sketch, found.equations, found), described.title
+        elif isinstance(described, Profile):
+            profile: Callable[..., Any] = plot.profile
+            yield partial(profile, found, described.output), f"{described.output} along the rod"
+        elif isinstance(described, Lines):
+            yield partial(lines, found, described), described.title
         else:
-            yield partial(_described, found, described), described.title
-
-
-def _described(found: AnalysisResult, described: Lines | Points, **options: Any) -> Any:
-    return lines(found, described, **options) if isinstance(described, Lines) else points(found, described, **options)
+            yield partial(points, found, described), described.title
 
 
 @styled

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from pliant.gradient.optimize import Optimum
+from pliant.identify.compare import Comparison
+from pliant.identify.cross_validation import Profile
+from pliant.identify.fit import Fit, FittedPath
 from pliant.show.plot.style import COLOURS, DASHES, GREY, SIZE, axes, clock, key, label, prefixed, spaced_ticks, styled
-
-if TYPE_CHECKING:
-    from pliant.gradient.optimize import Optimum
-    from pliant.identify.compare import Comparison
-    from pliant.identify.cross_validation import Profile
-    from pliant.identify.fit import Fit, FittedPath
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from pliant.analysis.equilibrium import Equilibrium
 from pliant.analysis.modes import LARGEST_MOVE, ModesResult
-from pliant.analysis.numerics.result import Result
+from pliant.analysis.motion.result import Result
 from pliant.engine.core import check_names
+from pliant.engine.equations import Equations, Values
 from pliant.engine.outputs import output_axes, output_units
 from pliant.language.arguments import name_tuple
 from pliant.language.names import instances_of
@@ -28,10 +30,6 @@ from pliant.show.plot.style import (
 )
 from pliant.show.scene import make_scene
 from pliant.show.sketch import pose_of
-
-if TYPE_CHECKING:
-    from pliant.analysis.statics.equilibrium import Equilibrium
-    from pliant.engine.equations import Equations, Values
 
 ENERGIES = ("total", "kinetic", "potential", "dissipated", "supplied", "added")
 
@@ -203,13 +201,13 @@ def spectrum(
 ) -> Any:
     """Amplitude over frequency of an output, a frame's position or a coordinate, without its mean (Hann window).
 
-    The run must have been saved at equal intervals (`save_every`). modes: those whose frequencies are marked. highest: end of
+    The run must have been saved at equal intervals. modes: those whose frequencies are marked. highest: end of
     the axis [Hz].
     """
     name = _default(run)[0] if name is None else name
     steps = np.diff(run.time)
     if len(steps) < 3 or np.ptp(steps) > 1e-6 * steps.mean():
-        raise ValueError("a spectrum needs a run saved at equal intervals: simulate(..., save_every=0.01)")
+        raise ValueError("a spectrum needs a run saved at equal intervals: give `simulate` an interval, not times")
     values = _values(run, name)
     window = np.hanning(len(values))[:, None]
     amplitude = 2 * np.abs(np.fft.rfft((values - values.mean(axis=0)) * window, axis=0)) / window.sum()
@@ -262,19 +260,19 @@ def profile(
     return ax
 
 
-def profile_names(found: Any) -> list[str]:
-    """Outputs of a motion, a path or an equilibrium that are profiles along a rod."""
-    if hasattr(found, "dataset"):
-        names = [f"output.{name}.arc_length" in found.recorded.labels for name in found.output_names]
-        return [name for name, is_profile in zip(found.output_names, names, strict=True) if is_profile]
-    return list(output_axes(found.equations.model, found.equations.binding))
+def profile_names(found: Result | Equilibrium) -> list[str]:
+    """Outputs of a motion or an equilibrium that are profiles along a rod."""
+    if isinstance(found, Equilibrium):
+        return list(output_axes(found.equations.model, found.equations.binding))
+    names = [f"output.{name}.arc_length" in found.recorded.labels for name in found.output_names]
+    return [name for name, is_profile in zip(found.output_names, names, strict=True) if is_profile]
 
 
 def _lines(
-    found: Any, name: str, times: Sequence[float] | None
+    found: Result | Equilibrium, name: str, times: Sequence[float] | None
 ) -> tuple[np.ndarray, str, list[tuple[str | None, np.ndarray]]]:
     """Arc lengths [m], unit, and the lines with their labels."""
-    if not hasattr(found, "dataset"):
+    if isinstance(found, Equilibrium):
         if times is not None:
             raise ValueError("an equilibrium has no times: omit `times`")
         model = found.equations.model

@@ -8,8 +8,8 @@ import pytest
 
 from pliant import ArgumentError, derive, load_text, simulate
 from pliant.analysis.integrators import ExplicitRungeKutta, chosen_method
-from pliant.analysis.motion import progress_monitor
-from pliant.analysis.motion.progress_monitor import ProgressMonitor
+from pliant.analysis.motion import run as runs
+from pliant.analysis.motion.run import PACE, ProgressMonitor
 from pliant.cli import run as command
 from pliant.cli.progress import ProgressLine, duration_text
 
@@ -28,7 +28,7 @@ def test_a_run_of_too_many_steps_is_given_up_with_what_was_computed():
     for word in ("too small to continue", "'slide' moves fastest", "max_steps", "results so far are kept"):
         assert word in run.message
     assert 0 < run.time[-1] < 1
-    assert progress_monitor.STEPS_JUDGED <= run.timing.steps + run.timing.rejected < 20 * progress_monitor.STEPS_JUDGED
+    assert PACE.judged <= run.timing.steps + run.timing.rejected < 20 * PACE.judged
 
 
 def test_a_run_within_the_limit_goes_on_and_fixed_steps_have_none():
@@ -49,17 +49,17 @@ class Fake:
 def test_a_short_hard_stretch_is_no_reason_to_give_up():
     going = Fake()
     judged = ProgressMonitor(going, end=1.0, most_steps=1e8)
-    going.steps, going.t = progress_monitor.STEPS_JUDGED - 1, 1e-9
+    going.steps, going.t = PACE.judged - 1, 1e-9
     assert judged.check() == ""
-    going.steps, going.t = 2 * progress_monitor.STEPS_JUDGED, 0.5
+    going.steps, going.t = 2 * PACE.judged, 0.5
     assert judged.check() == ""
-    going.rejected, going.t = progress_monitor.STEPS_JUDGED, 0.5
+    going.rejected, going.t = PACE.judged, 0.5
     assert "the end cannot be reached" in judged.check()
 
 
 def test_laps_grow_until_a_look_costs_nothing_and_shrink_when_they_take_long(monkeypatch):
     clock = [0.0]
-    monkeypatch.setattr(progress_monitor.time, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(runs.time, "perf_counter", lambda: clock[0])
     judged = ProgressMonitor(Fake(), end=1.0, most_steps=1e8)
     for _ in range(8):
         judged.begin()
@@ -111,7 +111,7 @@ def test_ctrl_c_outside_of_a_run_gives_one_json_object(capsys, monkeypatch):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pliant.analysis.statics.equilibrium.equilibrium", interrupt)
+    monkeypatch.setattr("pliant.analysis.equilibrium.FindEquilibrium.run", interrupt)
     assert command(["equilibrium", "pendulum", "--json"]) == 130
     assert json.loads(capsys.readouterr().out)["message"] == "interrupted"
 
@@ -141,9 +141,9 @@ def test_ctrl_c_ends_the_reduced_formulation_as_any_other():
         ({"independent": ("q1",)}, "apply to the formulation 'reduced'"),
         ({"formulation": "reduce"}, "did you mean 'reduced'?"),
         ({"formulation": "reduced", "method": "explicit"}, "has its own method"),
-        ({"until": "soon"}, "must be a finite number, not 'soon'"),
-        ({"until": None}, "must be a finite number, not nothing"),
-        ({"until": (0, 1)}, "write until=5, and begin=1"),
+        ({"until": "soon"}, "until: cannot read 'soon' as a value"),
+        ({"until": None}, "until: expected a value .* got nothing"),
+        ({"until": (0, 1)}, "until: expected a value .* got a list of 2"),
     ],
 )
 def test_settings_that_would_be_ignored_are_refused(options, words):

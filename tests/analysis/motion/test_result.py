@@ -61,7 +61,7 @@ def test_what_follows_does_not_depend_on_the_order_of_asking(run: pliant.Result)
 def test_a_result_is_pickled_with_everything(run: pliant.Result) -> None:
     back = pickle.loads(pickle.dumps(run))
     assert back.dataset.identical(run.dataset)
-    assert back.warnings == run.warnings
+    assert back.remarks == run.remarks
     assert (back.status, back.message, back.timing, back.method) == (run.status, run.message, run.timing, run.method)
     assert np.array_equal(back["arm.tip"].velocity, run["arm.tip"].velocity)
 
@@ -73,9 +73,9 @@ def test_a_frame_keeps_all_its_parts_when_it_is_pickled(run: pliant.Result) -> N
         np.testing.assert_array_equal(getattr(back, part), getattr(frame, part))
 
 
-def test_warnings_are_told_when_they_are_asked_for(run: pliant.Result) -> None:
-    assert any("bent" in note or "stretched" in note for note in run.warnings)
-    assert list(run.warnings) == json.loads(run.dataset.attrs["warnings"])
+def test_remarks_are_made_when_they_are_asked_for(run: pliant.Result) -> None:
+    assert any("bent" in note or "stretched" in note for note in run.remarks)
+    assert list(run.remarks) == json.loads(run.dataset.attrs["remarks"])
 
 
 def test_arrays_that_others_follow_from_cannot_be_changed(run: pliant.Result) -> None:
@@ -88,7 +88,7 @@ def test_frames_of_a_run_do_without_xarray() -> None:
     program = (
         "import sys, pliant\n"
         "run = pliant.simulate(pliant.derive(pliant.load('double_pendulum')), 0.1)\n"
-        "run.q, run.final, run[run.frame_names[-1]].position, run.warnings\n"
+        "run.q, run.final, run[run.frame_names[-1]].position, run.remarks\n"
         "assert 'xarray' not in sys.modules\n"
         "run.dataset\n"
         "assert 'xarray' in sys.modules\n"

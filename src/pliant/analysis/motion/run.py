@@ -1,0 +1,441 @@
+"""One run of a motion: attempts with one or two methods, the loop around the time loop of the runtime, and why a run ends."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from os import PathLike
+from typing import Any, Protocol
+
+import numpy as np
+
+from pliant.analysis.equilibrium import Equilibrium
+from pliant.analysis.integrators import ExplicitRungeKutta, GeneralizedAlpha, Method, make_run
+from pliant.analysis.motion.current_state import Now
+from pliant.analysis.motion.events import Event, EventMonitor
+from pliant.analysis.motion.job import Job, Prepare
+from pliant.analysis.motion.kinematic_inputs import KinematicInputs
+from pliant.analysis.motion.method_choice import MethodChange, MethodChoice, MethodMonitor, after_failure, choose_method
+from pliant.analysis.motion.plant import model_controllers
+from pliant.analysis.motion.reduced_coordinates import simulate_reduced
+from pliant.analysis.motion.result import Result, RunRecord, RunStart, StepRecord, result_of, timing_of
+from pliant.analysis.motion.sampled_control import Controller, SampledLoop
+from pliant.analysis.numerics.half_turns import prescribed_half_turn
+from pliant.analysis.numerics.law_ranges import law_range_notes
+from pliant.analysis.numerics.netcdf_files import load_writer
+from pliant.analysis.numerics.result import INTERRUPTED, KEPT, STILL_RUNNING
+from pliant.analysis.numerics.state import INITIAL, assemble, given_state
+from pliant.analysis.numerics.status import Status
+from pliant.analysis.states import state_at
+from pliant.engine.binding import Binding
+from pliant.engine.equations import Equations, InputValues, Values, with_remembered
+from pliant.engine.input_values import inputs_over_time
+from pliant.engine.layout import RuntimeStatus
+from pliant.engine.state import State
+from pliant.engine.time_loop import TimeLoop
+from pliant.engine.workspace import EvaluationError
+from pliant.language.arguments import ArgumentError
+from pliant.language.limits import time_is_up
+
+GOING = (RuntimeStatus.OK, RuntimeStatus.MAX_STEPS)
+"""Statuses of a run that has not failed: at its end, or paused."""
+SAME_FOR_ALL_METHODS = (RuntimeStatus.OUT_OF_MEMORY, RuntimeStatus.POSITION_JUMPS)
+"""Causes of failures that no other method avoids."""
+MECHANICAL = (
+    RuntimeStatus.SINGULAR,
+    RuntimeStatus.NOT_FINITE,
+    RuntimeStatus.NO_CONVERGENCE,
+    RuntimeStatus.STEP_TOO_SMALL,
+    RuntimeStatus.PROJECTION,
+)
+"""Description of the end of a run at a dead point, by method."""
+
+
+class Progress(Protocol):
+    """Display of the progress of a run."""
+
+    def __call__(self, t: float, end: float, steps: int) -> None: ...
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked of a motion, apart from the robot, its values and its start.
+
+    times: when states are saved [s]; exact: whether steps end there; method: the one that the caller chose, if any. controllers:
+    those of the model if None or True. out: file that is rewritten with the results so far.
+    """
+
+    begin: float
+    end: float
+    times: np.ndarray
+    exact: bool
+    method: Method | None = None
+    tolerances: Mapping[str, float] = field(default_factory=dict)
+    formulation: str = "multipliers"
+    independent: tuple[str, ...] | None = None
+    events: Sequence[Event] = ()
+    mid_step: Callable[[Now], None] | None = None
+    controllers: Controller | Sequence[Controller] | bool | None = None
+    progress: Progress | None = None
+    out: str | PathLike[str] | None = None
+
+    def run(
+        self, eqs: Equations, start: Any, inputs: InputValues | None, parameters: Values | None,
+        prepare: Prepare | None = None,
+    ) -> Result:  # fmt: skip
+        """The motion of a robot with these values from a start as in `simulate`."""
+        timed = inputs and inputs_over_time(eqs, inputs, parameters, self.begin, self.end)
+        here = eqs.at(inputs=timed, parameters=parameters)
+        asked = here.model.spec.start if start is None else start
+        as_placed = start is None and asked == INITIAL
+        if as_placed:
+            state = given_state(here, "initial", self.begin, where="start")
+        else:
+            state = state_at(here, asked, self.begin, where="start")
+        rest = start if isinstance(start, Equilibrium) else None
+        acting = acting_controllers(self.controllers, eqs, parameters)
+        return self.run_from(here, state, acting, as_placed=as_placed, rest=rest, prepare=prepare)
+
+    def run_from(
+        self, eqs: Equations, state: State, acting: Sequence[Controller], *, as_placed: bool,
+        rest: Equilibrium | None = None, prepare: Prepare | None = None,
+    ) -> Result:  # fmt: skip
+        """The motion of these equations from a state; its status states whether it failed.
+
+        as_placed: the state is the initial one of the model, in which parts should not overlap. rest: the equilibrium that the
+        caller gave as the start.
+        """
+        motions = KinematicInputs(eqs, eqs.binding, self.begin, state.q, state.v, self.end)
+        bound = with_remembered(eqs.binding.with_series(motions.series), state)
+        made = assemble(eqs, bound, self.begin, state.q, state.v, state.given)
+        if self.formulation == "reduced":
+            if acting:
+                raise ArgumentError(NOT_REDUCED)
+            method = ExplicitRungeKutta(**self.tolerances)
+            return simulate_reduced(
+                eqs, made, self.begin, self.end, self.times, self.independent, method, self.progress
+            )
+        start = RunStart(self.begin, self.end, made, as_placed, rest, tuple(acting))
+        if self.method is None:
+            chosen = choose_method(made.bound, self.begin, self.end, made.q, made.v, **self.tolerances)
+        else:
+            chosen = MethodChoice(self.method, "chosen by the caller")
+
+        def attempt(choice: MethodChoice) -> tuple[Result, bool]:
+            """A run, and whether another method may do better."""
+            motions = KinematicInputs(eqs, eqs.binding, self.begin, state.q, state.v, self.end)
+            job = Job(eqs, made.bound, motions, choice, self.begin, self.end, self.times, self.exact)
+            going = _Attempt(self, job, start, prepare)
+            result = going.run()
+            return result, result.status == Status.FAILED and going.status not in SAME_FOR_ALL_METHODS
+
+        try:
+            result, improvable = attempt(chosen)
+        except MethodChange as better:
+            result, improvable = attempt(better.choice)
+        automatic = self.method is None and not isinstance(chosen.method, GeneralizedAlpha)
+        if improvable and automatic and not self.events and self.mid_step is None:
+            iterated, _ = attempt(after_failure(chosen))
+            result = result if iterated.status == Status.FAILED else iterated
+        return result
+
+
+NOT_REDUCED = "the reduced formulation runs without controllers, events and mid-step functions"
+
+
+def acting_controllers(
+    given: Controller | Sequence[Controller] | bool | None, eqs: Equations, parameters: Values | None
+) -> list[Controller]:
+    """The controllers of the option `controllers`: those given, or those of the model, designed for these parameters."""
+    if given is None or given is True:
+        return model_controllers(eqs, parameters) if eqs.model.spec.control else []
+    if given is False:
+        return []
+    return list(given) if isinstance(given, Sequence) else [given]
+
+
+class _Attempt:
+    """A run with one method. status: that of the time loop at the end."""
+
+    def __init__(self, request: Request, job: Job, start: RunStart, prepare: Prepare | None) -> None:
+        self.request, self.job, self.start, self.prepare = request, job, start, prepare
+        self.status: int = RuntimeStatus.OK
+        acts = request.events or request.mid_step is not None
+        self.watcher = EventMonitor(job, list(request.events), request.mid_step) if acts else None
+        self.control = SampledLoop(start.controllers, job.begin, job.end) if start.controllers else None
+
+    def run(self) -> Result:
+        """The result; raises MethodChange if the first steps show that another method is better."""
+        job, control = self.job, self.control
+        self.loop = loop = make_run(job.bound, job.method)
+        q, v = self.start.assembled.q, self.start.assembled.v
+        job.configure(loop, q, v) if control is None else job.configure(loop, q, v, control.times)
+        if self.prepare is not None:
+            self.prepare(job, loop)
+        begin = time.perf_counter()
+        if control is not None:
+            control.act(job, loop)
+        self.status = loop.start()
+        job.start = (job.bound, job.begin, loop.q.copy(), loop.v.copy(), loop.a.copy())
+        if self.watcher is not None:
+            self.watcher.begin(loop)
+        stopped = failed = ""
+        try:
+            stopped, failed = self._steps()
+        except KeyboardInterrupt as reason:
+            stopped = str(reason) or INTERRUPTED
+        except (EvaluationError, MemoryError) as reason:
+            failed = str(reason)
+        seconds = time.perf_counter() - begin
+        return self.result(*_verdict(job, loop, self.status, stopped, failed), seconds)
+
+    def _steps(self) -> tuple[str, str]:
+        """Step to the end; returns the reason to stop and that of a failure, or empty texts."""
+        job, loop, watcher, control, progress = self.job, self.loop, self.watcher, self.control, self.request.progress
+        file = None if self.request.out is None else _PartialFile(self, self.request.out)
+        thoughts = MethodMonitor(job.choice, job.end)
+        thoughts.over |= watcher is not None  # effects of callers' functions cannot be undone
+        first = PACE.quick_steps // max(1, job.bound.nv)
+        monitor = ProgressMonitor(loop, job.end, job.method.most_steps, one_by_one=watcher is not None, first=first)
+        while self.status in GOING and not (
+            self.status == RuntimeStatus.OK and loop.t >= job.end * (1 - 1e-15) - 1e-300 and loop.steps
+        ):
+            monitor.begin()
+            self.status = loop.advance(min(monitor.chunk, thoughts.steps_to_look(loop)))
+            if watcher is not None and self.status in GOING:
+                if stopped := watcher.cross(loop):
+                    return stopped, ""
+                # it may have returned to an event
+                self.status = RuntimeStatus.MAX_STEPS if loop.t < job.end else self.status
+            if control is not None and self.status in GOING and control.due(loop.t):
+                control.act(job, loop)
+                self.status = loop.start() or self.status
+            if watcher is not None and self.status in GOING:
+                watcher.after(loop)
+            if self.status in GOING:
+                thoughts.look(job.bound, loop)
+            if progress is not None:
+                progress(loop.t, job.end, loop.steps)
+            if file is not None:
+                file.save_if_due()
+            if self.status == RuntimeStatus.OK:
+                break
+            if stopped := time_is_up():
+                return stopped, ""
+            if failed := monitor.check():
+                failed += f". '{fastest(job.eqs, loop)}' moves fastest: check forces, stiffness and mass there; or "
+                return "", failed + "use looser tolerances, fixed steps, or a larger max_steps of the method. This was"
+        return "", ""
+
+    def result(self, status: Status, message: str, seconds: float) -> Result:
+        """The motion so far."""
+        job, loop, watcher = self.job, self.loop, self.watcher
+        steps = StepRecord(
+            job.method, job.start, loop.sample_step, loop.lost_vibrations, loop.deepest_contacts, loop.missed_signal,
+            loop.brief_impacts, loop.energy_exchanged,
+        )  # fmt: skip
+        events = {} if watcher is None else watcher.times()
+        said = () if self.control is None else self.control.notes()
+        made = RunRecord(
+            job.eqs, self.start, job.motion(loop), tuple(job.history), steps, tuple(job.jumps), tuple(job.contradictions),
+            events, said,
+        )  # fmt: skip
+        method = f"{job.method.describe()} ({job.choice.why})"
+        timing = timing_of(job.eqs, job.bound, seconds, loop.steps, loop.rejected, loop.evaluations)
+        return result_of(made, status, message, timing, method)
+
+
+# -- progress ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Pace:
+    """Numbers of the checks between steps."""
+
+    quick_steps: int = 400
+    """Steps of a robot with one rate that take a few milliseconds at most: the steps before the clock is first checked."""
+    short: float = 0.05
+    """Real time between two checks below which more steps are taken [s]: a check takes microseconds."""
+    long: float = 0.2
+    """Real time between two checks above which fewer steps are taken [s]: Ctrl-C should take less than that."""
+    most_at_once: int = 1 << 20
+    """Largest number of steps between two checks."""
+    judged: int = 20_000
+    """Steps over which the pace of a run is measured, so that short difficult intervals (an impact, a switch) have no effect."""
+    least_save_cost: float = 0.5
+    """A file is written again after ten times the duration of writing it, which is taken as at least this [s]."""
+
+
+PACE = Pace()
+
+
+class RunProgress(Protocol):
+    """Time [s] and numbers of accepted and rejected steps of a run."""
+
+    @property
+    def t(self) -> float: ...
+
+    @property
+    def steps(self) -> int: ...
+
+    @property
+    def rejected(self) -> int: ...
+
+
+class ProgressMonitor:
+    """Monitors a run until its end [s]; a run that would need more than `most_steps` is abandoned. first: number of steps that
+    are known to take negligible time."""
+
+    def __init__(
+        self, run: RunProgress, end: float, most_steps: float, *, one_by_one: bool = False, first: int = 1
+    ) -> None:
+        self.run, self.end, self.most_steps, self.one_by_one = run, end, most_steps, one_by_one
+        self.chunk = 1 if one_by_one else max(1, first)
+        self._begun = time.perf_counter()
+        self._mark = (0, float(run.t))
+
+    def begin(self) -> None:
+        """Called before `chunk` steps."""
+        self._begun = time.perf_counter()
+
+    def check(self) -> str:
+        """Called after them: adapts `chunk`, and returns the reason to abandon the run, or an empty string."""
+        elapsed = time.perf_counter() - self._begun
+        if not self.one_by_one and elapsed < PACE.short:
+            self.chunk = min(2 * self.chunk, PACE.most_at_once)
+        elif elapsed > PACE.long:
+            self.chunk = max(1, self.chunk // 2)
+        tried, t = self.run.steps + self.run.rejected, float(self.run.t)
+        steps, way = tried - self._mark[0], t - self._mark[1]
+        if steps < PACE.judged:
+            return ""
+        self._mark = (tried, t)
+        if self.end <= t or steps * (self.end - t) <= self.most_steps * way:
+            return ""
+        more = (
+            f"the rest would take {steps * (self.end - t) / way:.1g} more" if way > 0 else "the end cannot be reached"
+        )
+        return f"the steps became too small to continue: the last {steps} of them advanced by {way:.2g} s, {more}"
+
+
+def fastest(eqs: Equations, run: Any) -> str:
+    """Name of the largest rate, as a hint for finding the cause of a divergence."""
+    return str(eqs.rates[int(np.argmax(np.abs(run.v)))]) if len(run.v) else ""
+
+
+class _PartialFile:
+    """The file of a run with the results so far, rewritten at intervals that keep the cost low."""
+
+    def __init__(self, attempt: _Attempt, path: str | PathLike[str]) -> None:
+        self.attempt, self.path = attempt, path
+        load_writer()
+        self.cost, self.last = PACE.least_save_cost, time.perf_counter()
+
+    def save_if_due(self) -> None:
+        """Save if that has not been done for some time."""
+        if time.perf_counter() - self.last < 10 * self.cost:
+            return
+        start = time.perf_counter()
+        message = f"{STILL_RUNNING} at t = {self.attempt.loop.t:.6g} s; {KEPT}"
+        self.attempt.result(Status.STOPPED, message, start - self.last).keep(self.path)
+        self.last = time.perf_counter()
+        self.cost = max(PACE.least_save_cost, self.last - start)
+
+
+# -- why a run ends ----------------------------------------------------------------------------------------------------
+
+
+def end_message(t: float) -> str:
+    """The message of a completed run."""
+    return f"simulated to t = {t:g} s"
+
+
+def _verdict(job: Job, run: TimeLoop, status: int, stopped: str, failed: str) -> tuple[Status, str]:
+    if stopped or failed:
+        message = f"{failed or stopped} at t = {run.t:.6g} s; {KEPT}"
+        return Status.FAILED if failed else Status.STOPPED, message
+    if status == RuntimeStatus.OK:
+        return Status.COMPLETED, end_message(run.t)
+    return Status.FAILED, failure_reason(job.eqs, job.bound, job.method, run, status, (job.begin, job.started[0]))
+
+
+@dataclass(frozen=True)
+class DeadPoint:
+    """Numbers that decide whether a mechanism is at a dead point."""
+
+    dependent: float = 1e-3
+    """Smallest singular value of the constraints, relative to its initial value: steps become too small at about this distance."""
+    most_rows: int = 2000
+    """Number of constraints whose singular values can be computed in a second."""
+    involved: float = 0.2
+    """Fraction of the largest weight above which a constraint is named."""
+
+
+DEAD_POINT = DeadPoint()
+
+
+def failure_reason(
+    eqs: Equations, bound: Binding, method: Method, run: TimeLoop, status: int, start: tuple[float, np.ndarray]
+) -> str:
+    """The message of a run that ended with this status.
+
+    start: initial time [s] and coordinates.
+    """
+    at = f"at t = {run.t:.6g} s"
+    q = np.array(run.q)
+    notes = law_range_notes(eqs.model, bound, [q])
+    beyond = "".join(f" There, {note}." for note in notes)
+    turned = prescribed_half_turn(eqs, bound, q) if status in MECHANICAL else ""
+    if turned:
+        return (
+            f"the constraint '{turned}' has turned its frames by 180 deg against each other {at}, the limit of rotations that a "
+            "constraint prescribes. For further turns let a revolute joint turn the frame, and prescribe its angle (`motion`)."
+        )
+    dependent = dependent_constraints(eqs, bound, start, (run.t, q)) if status in MECHANICAL else []
+    if dependent:
+        what = f"constraint{'' if len(dependent) == 1 else 's'} {', '.join(dependent)}"
+        return (
+            f"the mechanism reaches a dead point {at}: the {what} can no longer be satisfied with finite "
+            "speeds and forces. Change the prescribed motions, lengths or initial values so that it stays clear of this pose."
+            + beyond
+        )
+    if status == RuntimeStatus.NOT_FINITE:
+        # a step that failed internally does not identify a rate: take the one that diverged most
+        known = 0 <= run.where < len(eqs.rates)
+        name = eqs.rates[run.where] if known else fastest(eqs, run)
+        return (
+            f"the rate of '{name}' is no longer a finite number {at}. The motion diverges: use a smaller step"
+            f"{' or an implicit method' if method.explicit else ''}, or check stiffness, mass and input values near that "
+            "coordinate." + beyond
+        )
+    if status == RuntimeStatus.SINGULAR and method.explicit and method.fixed:
+        return (
+            f"the mass matrix became singular {at}, which indicates a diverging motion: the step of {method.step:g} s is too "
+            "long for the fastest vibration. Use a smaller step or an implicit method." + beyond
+        )
+    return f"{at}: {RuntimeStatus(status).meaning}{beyond}"
+
+
+def dependent_constraints(
+    eqs: Equations, bound: Binding, start: tuple[float, np.ndarray], now: tuple[float, np.ndarray]
+) -> list[str]:
+    """Names of constraints, including prescribed motions, that have become dependent since the start, or have no effect any more;
+    empty if all are as independent as at the start."""
+    rows = np.flatnonzero(bound.active_rows)
+    if not 0 < len(rows) <= DEAD_POINT.most_rows or not np.all(np.isfinite(now[1])):
+        return []
+    (_, before), (weights, after) = (_scaled(bound, rows, *state) for state in (start, now))
+    if not after[-1] < DEAD_POINT.dependent * before[-1]:
+        return []
+    share = np.abs(weights[:, -1])
+    names = [eqs.constraint_names[i] for i in rows[share > DEAD_POINT.involved * share.max()]]
+    return [f"'{name}'" for name in names]
+
+
+def _scaled(bound: Binding, rows: np.ndarray, t: float, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Left singular vectors and singular values of the constraints, with values and coordinates relative to their sizes."""
+    rest = np.zeros(bound.nv)
+    jacobian = bound.constraint_jacobian(t, q, rest)[rows] * bound.sizes(q)[1]
+    found = np.linalg.svd(jacobian / bound.constraint_sizes(t, q, rest)[rows, None], full_matrices=False)
+    return np.asarray(found[0]), np.asarray(found[1])
