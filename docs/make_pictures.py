@@ -1,11 +1,13 @@
 """Make all pictures of the documentation again: python docs/make_pictures.py [NAME ...]
 
 NAME is a bundled robot, an example with an arm from a URDF file, `film` (the film of a soft module), `report` (a view of its
-report, which needs Chromium), or a bundled robot with `.gif`: a film of it in out/films, such as snake.gif.
+report, which needs Chromium), the name of an analysis (its plot in docs/analyses.md), or a bundled robot with `.gif`: a film of
+it in out/films, such as snake.gif.
 """
 
 from __future__ import annotations
 
+import re
 import runpy
 import shutil
 import sys
@@ -55,6 +57,10 @@ FILMS = {
 """Robots that films are made of, and how long they move [s]."""
 
 
+PLOTS = {"periodic": "Periodic orbits", "workspace": "Workspace", "frequency_response": "Frequency response"}
+"""Plots, by the section of docs/analyses.md whose code draws them."""
+
+
 HELD = {"ur5_with_finger": {"pressure": 40e3}, "panda_with_trunk": {"pull[1]": 6.0}}
 """Examples of arms that are drawn in the pose that they hold, with these inputs (SI units)."""
 
@@ -62,9 +68,12 @@ HELD = {"ur5_with_finger": {"pressure": 40e3}, "panda_with_trunk": {"pull[1]": 6
 def main(names: list[str]) -> None:
     """Draw the named pictures, or all of them."""
     FOLDER.mkdir(exist_ok=True)
-    for name in names or [*(robot.name for robot in pliant.bundled_robots()), *HELD, "film", "report"]:
+    for name in names or [*(robot.name for robot in pliant.bundled_robots()), *HELD, "film", "report", *PLOTS]:
         if name == "report":
             draw_report()
+            continue
+        if name in PLOTS:
+            draw_plot(name)
             continue
         if name == "film":
             draw_film("stiff_flop@circling", FOLDER / "stiff_flop.gif")
@@ -92,6 +101,22 @@ def draw_held(example: str) -> None:
     pose = rest_with(eqs, Coordinates(joints), module["POSE"], use=torques, inputs=HELD[example])
     save(pliant.sketch(eqs, pose, labels=False), FOLDER / f"{example}.png")
     print(FOLDER / f"{example}.png")
+
+
+def draw_plot(name: str) -> None:
+    """The first plot of a result in a section of the page on analyses, from the code there."""
+    section = (
+        (FOLDER.parent / "analyses.md")
+        .read_text(encoding="utf-8")
+        .partition(f"## {PLOTS[name]}\n")[2]
+        .partition("\n## ")[0]
+    )
+    names: dict[str, object] = {"pliant": pliant, "np": np}
+    for code in re.findall(r"```python\n(.*?)```", section, re.DOTALL):
+        exec(code, names)
+    figure = names["ax"].figure  # type: ignore[attr-defined]
+    figure.savefig(FOLDER / f"{name}.png", dpi=160, bbox_inches="tight")
+    print(FOLDER / f"{name}.png")
 
 
 def draw_film(robot: str, target: Path) -> None:

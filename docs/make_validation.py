@@ -122,7 +122,7 @@ def recording(folder: Path) -> str:
     if not file.is_file():
         sys.exit(f"there is no recording at {file}; say where it is with --data or PLIANT_DATA")
     measured, robot = read_recording(file), pliant.load("stiff_flop")
-    before = compare(robot, "arm", KINDS, measured, window=WINDOW, rest_at=RESTS)
+    before = compare(pliant.derive(robot), {"arm": KINDS}, measured, begin=WINDOW[0], end=WINDOW[1], rest_at=RESTS)
     plot.save(plot.compare(before), PICTURES / "stiff_flop_compare.png")
     rows = [
         "| rod model | unfitted: at rest | in motion | fitted: at rest | in motion | on held-out cycles | "
@@ -133,9 +133,11 @@ def recording(folder: Path) -> str:
         eqs = pliant.derive(with_rod_model(robot, "arm", row.rod))
         _, driven = drive(eqs, measured)
         odd = cycles(measured, driven) % 2 == 1
-        found = fit(eqs, FITTED, measured, use=odd, window=WINDOW)
+        found = fit(eqs, FITTED, measured, use=odd, begin=WINDOW[0], end=WINDOW[1])
         fitted = pliant.load("stiff_flop", set=dict(found.parameters))
-        (after,) = compare(fitted, "arm", [row.rod], measured, window=WINDOW, rest_at=RESTS)
+        (after,) = compare(
+            pliant.derive(fitted), {"arm": [row.rod]}, measured, begin=WINDOW[0], end=WINDOW[1], rest_at=RESTS
+        )
         E, damping, offset = found.parameters.values()
         cells = (
             row.static_mean_error_mm,
@@ -171,7 +173,9 @@ def published_sets(folder: Path) -> str:
     for name, law, words in SETS:
         robot = pliant.load(name)
         robot = robot.replace(rods={"arm": robot.rods["arm"].model_copy(update={"law": law})})
-        (found,) = compare(robot, "arm", ["pcs:3"], measured, window=WINDOW, rest_at=RESTS)
+        (found,) = compare(
+            pliant.derive(robot), {"arm": ["pcs:3"]}, measured, begin=WINDOW[0], end=WINDOW[1], rest_at=RESTS
+        )
         errors = f"{found.static_mean_error_mm:.2f} mm | {found.mean_error_mm:.2f} mm"
         rows.append(f"| {words} | `{name}` | `{law}` | {errors} |")
     return "\n".join(rows)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pliant import load
+from pliant import derive, load
 from pliant.identify.compare import compare
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -51,7 +51,7 @@ def test_costs_and_errors_of_rod_models() -> None:
     kinds = [kind for kind in stated if ":" in kind]
     assert len(kinds) == 7
     robot = load("cantilever", set={"tip_force": 0.1})
-    found = compare(robot, "rod", [*kinds, "finite_element:20"], until=0.3)
+    found = compare(derive(robot), {"rod": [*kinds, "finite_element:20"]}, until=0.3)
     for kind, one in zip(kinds, found, strict=False):
         motion = f"{one.mean_error_mm:.3g} mm | {one.max_error_mm:.3g} mm | {one.static_mean_error_mm:.3g} mm"
         cells = stated[kind].split("|")

@@ -1,4 +1,5 @@
-"""Generate pages from the schema: `python tools/make_reference.py` writes docs/language.md and docs/exports.md.
+"""Generate pages from the schema: `python tools/make_reference.py` writes docs/language.md, docs/exports.md, docs/remarks.md
+and the sections of analyses in docs/command-line.md.
 
 Descriptions come from the docstrings of the schema and examples from its parts, so the page always agrees with
 the program; a test loads every example and compares the page with the output of this module.
@@ -17,7 +18,11 @@ from pydantic_core import PydanticUndefined
 
 from pliant.analysis.base import Analysis, analysis
 from pliant.analysis.remark import RULES
+from pliant.cli import ANALYSIS, COMMANDS
+from pliant.cli.analysis import summary
 from pliant.cli.export import flag, targets
+from pliant.cli.options import flag as option_flag
+from pliant.cli.options import written
 from pliant.language import parameter, placement
 from pliant.language.base import Choice, Part, WordMappingOrObject
 from pliant.language.names import ALIASES, FUNCTIONS, SYMBOLS, NameMarker, Reference
@@ -49,6 +54,9 @@ from reference_text import EXAMPLES, EXPORTS, INTRODUCTION, PROSE, REMARKS
 PAGE = FilePath(__file__).parents[1] / "docs" / "language.md"
 TARGETS_PAGE = PAGE.with_name("exports.md")
 REMARKS_PAGE = PAGE.with_name("remarks.md")
+COMMANDS_PAGE = PAGE.with_name("command-line.md")
+WRITTEN, END = "<!-- written by tools/make_reference.py -->\n", "<!-- end of what is written -->\n"
+"""Around the sections of commands that are not described by hand."""
 
 SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
     ("World", (parameter.World,)),
@@ -347,6 +355,38 @@ def remarks_page() -> str:
     return REMARKS.replace("@remarks@", "\n".join(rows))
 
 
+def commands_page() -> str:
+    """The page of the commands, with a section for each analysis that the page does not describe otherwise."""
+    text = COMMANDS_PAGE.read_text(encoding="utf-8")
+    before, rest = text.split(WRITTEN)
+    after = rest.partition(END)[2]
+    lines: list[str] = []
+    for name in analysis_names():
+        if COMMANDS[name][0] == ANALYSIS and f"## `pliant {name}`" not in before + after:
+            kind = analysis(name)
+            lines += ["", f"## `pliant {name}`", "", summary(kind), "", "| | |", "|---|---|"]
+            for option in kind.options():
+                words = " ".join(kind.field_texts()[option].split()).replace("|", "\\|")
+                lines.append(
+                    f"| `{option_flag(option, kind)} {written(kind, option).metavar}".rstrip() + f"` | {words} |"
+                )
+            lines += [f"| `--plot FILE` | {PLOT} |"] * bool(kind.result.plots)
+            lines += [f"| `{option}` | {words} |" for option, words in COMMON_OPTIONS]
+            numbers = (
+                f"`{x}`{f' [{along.unit}]' if along.unit else ''}" for x, along in kind.result.variables().items()
+            )
+            lines += ["", f"JSON: `status`, `message`, {', '.join(numbers)}, `remarks`. Complex numbers are pairs."]
+    return before + WRITTEN + "\n".join([*lines, "", ""]) + END + after
+
+
+PLOT = "draw the result: .pdf, .svg or .png"
+COMMON_OPTIONS = (
+    ("--input NAME=VALUE", "value of an input, or a recording, as for `pliant simulate`"),
+    ("--out FILE", "write the results to a file: `.nc` (netCDF, read by `pliant.load_result`) or `.json`"),
+    ("--report FILE", "write a report (.html) of all results, see [below](#reports)"),
+)
+
+
 def examples(text: str) -> Iterator[str]:
     """The YAML examples in a Markdown page."""
     for block in text.split("```yaml\n")[1:]:
@@ -354,6 +394,11 @@ def examples(text: str) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    for file, text in ((PAGE, page()), (TARGETS_PAGE, targets_page()), (REMARKS_PAGE, remarks_page())):
+    for file, text in (
+        (PAGE, page()),
+        (TARGETS_PAGE, targets_page()),
+        (REMARKS_PAGE, remarks_page()),
+        (COMMANDS_PAGE, commands_page()),
+    ):
         file.write_text(text, encoding="utf-8")
         sys.stdout.write(f"wrote {file}\n")

@@ -7,30 +7,34 @@ from .analysis.derivation.check import check as check
 from .analysis.derivation.derive import derive as derive
 from .analysis.equilibria import equilibria as equilibria
 from .analysis.equilibrium import equilibrium as equilibrium
+from .analysis.forward_kinematics import forward_kinematics as forward_kinematics
+from .analysis.frequency_response import frequency_response as frequency_response
 from .analysis.integrators import ExplicitRungeKutta as ExplicitRungeKutta
 from .analysis.integrators import GeneralizedAlpha as GeneralizedAlpha
 from .analysis.integrators import Newmark as Newmark
 from .analysis.integrators import Rosenbrock as Rosenbrock
 from .analysis.integrators import SemiImplicit as SemiImplicit
 from .analysis.integrators import SymplecticEuler as SymplecticEuler
+from .analysis.inverse_dynamics import inverse_dynamics as inverse_dynamics
+from .analysis.inverse_kinematics import inverse_kinematics as inverse_kinematics
+from .analysis.inverse_kinematics import manipulability as manipulability
 from .analysis.linearize import linearize as linearize
 from .analysis.modes import modes as modes
 from .analysis.motion.current_state import Now as Now
 from .analysis.motion.events import Event as Event
 from .analysis.motion.result import Result as Result
 from .analysis.motion.result import Track as Track
-from .analysis.numerics.kinematics import forward_kinematics as forward_kinematics
-from .analysis.numerics.kinematics import inverse_kinematics as inverse_kinematics
-from .analysis.numerics.kinematics import manipulability as manipulability
 from .analysis.numerics.loop_closure import AssemblyError as AssemblyError
 from .analysis.numerics.netcdf_files import ResultFileError as ResultFileError
 from .analysis.numerics.status import AnalysisFailed as AnalysisFailed
 from .analysis.numerics.status import Status as Status
 from .analysis.path import Path as Path
 from .analysis.path import continuation as continuation
+from .analysis.periodic import periodic as periodic
 from .analysis.simulate import simulate as simulate
+from .analysis.workspace import workspace as workspace
 from .control.fmu import Fmu as Fmu
-from .control.required_inputs import required_inputs as required_inputs
+from .control.required_inputs import required_inputs as required_inputs  # an analysis
 from .engine.contacts import Contacts as Contacts
 from .engine.equations import Equations as Equations
 from .engine.state import State as State
@@ -40,10 +44,10 @@ from .gradient.differentiable import Differentiable as Differentiable
 from .gradient.differentiable import differentiable as differentiable
 from .gradient.linearization import Linearization as Linearization
 from .gradient.optimize import Optimum as Optimum
-from .gradient.optimize import optimize as optimize
-from .identify.compare import compare as compare
+from .gradient.optimize import optimize as optimize  # an analysis
+from .identify.compare import compare as compare  # an analysis
 from .identify.fit import Fit as Fit
-from .identify.fit import fit as fit
+from .identify.fit import fit as fit  # an analysis
 from .identify.measurement import Measurement as Measurement
 from .io.c_text import ExportError as ExportError
 from .io.results import load_result as load_result

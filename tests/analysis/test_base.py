@@ -119,6 +119,11 @@ def test_the_page_of_remarks_is_what_their_functions_say() -> None:
     assert make_reference.REMARKS_PAGE.read_text(encoding="utf-8") == make_reference.remarks_page()
 
 
+def test_commands_of_analyses_are_documented():
+    text = make_reference.COMMANDS_PAGE.read_text(encoding="utf-8")
+    assert text == make_reference.commands_page(), "run `python tools/make_reference.py`"
+
+
 def test_many_cases_have_the_variables_of_the_result(eqs: pliant.Equations) -> None:
     found = pliant.modes_many(eqs, [{"q1": 0.0}, {"q1": 0.3}], at={"q1": 0.1}, count=1)
     assert found["frequencies"].attrs["units"] == "Hz"

@@ -10,7 +10,7 @@ from generated import robots
 from hypothesis import HealthCheck, given, settings
 
 from make_reference import PAGE, examples
-from pliant.cli.json_schema import json_schema
+from pliant.cli.models import json_schema
 from pliant.language.source import MODEL_FOLDER, bundled
 from pliant.language.tree import parse_yaml
 

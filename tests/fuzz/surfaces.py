@@ -26,6 +26,7 @@ from messages import check_words, refusals, run_words
 from valid_models import write_files
 
 import pliant
+from pliant.analysis.base import analysis
 from pliant.analysis.numerics.loop_closure import AssemblyError
 from pliant.analysis.numerics.netcdf_files import ResultFileError
 from pliant.engine.compiling import CompileError
@@ -33,6 +34,7 @@ from pliant.engine.equations import Equations
 from pliant.engine.workspace import EvaluationError
 from pliant.io.c_text import ExportError, robot_identifier
 from pliant.robot import RobotSpec, load_text
+from pliant.robot.analyses import analysis_names
 from pliant.show.report import report
 from pliant.show.tables import html
 
@@ -198,7 +200,7 @@ def dynamics(subject: Subject) -> None:
     energy = eqs.energy(start)
     finite([float(energy.total)], "energy")
     for name in eqs.frame_names[:3]:
-        pliant.forward_kinematics(eqs, start.q, name)
+        pliant.forward_kinematics(eqs, name, start.q)
         finite(eqs.frame_jacobian(name, start.q), "a Jacobian")
 
 
@@ -238,6 +240,19 @@ def linearize(subject: Subject) -> None:
                 finite(getattr(found, name), f"matrix {name}")
 
 
+def other_analyses(subject: Subject) -> None:
+    """Analyses without a surface of their own."""
+    for name in analysis_names():
+        kind = analysis(name)
+        if name in SURFACES or any(field.is_required() for field in kind.model_fields.values()):
+            continue
+        with refusals(*WORDED):
+            found = getattr(pliant, name)(subject.eqs, timeout=PATIENCE, on_failure="return")
+            shown(found)
+            check_words(found.message)
+            assert json.dumps(found.as_json(), default=lambda x: np.asarray(x).tolist())
+
+
 def simulate(subject: Subject) -> None:
     run = subject.run
     shown(run)
@@ -255,9 +270,9 @@ def simulate(subject: Subject) -> None:
 def pages(subject: Subject) -> None:
     """The report and the notebook's views of all results. One mode: each is a film of its own."""
     found: list[Any] = [subject.run]
-    for analysis in (pliant.equilibrium, partial(pliant.modes, count=1), pliant.linearize):
+    for function in (pliant.equilibrium, partial(pliant.modes, count=1), pliant.linearize):
         with refusals(*WORDED):
-            found.append(analysis(subject.eqs))
+            found.append(function(subject.eqs))
     missing: list[str] = []
     page = report(subject.eqs, found, missing)
     assert not missing, f"the report lacks {missing[0]}"
@@ -509,7 +524,7 @@ SURFACES: dict[str, Callable[[Subject], None]] = {
     function.__name__: function
     for function in (
         texts, pickled, dynamics, equations_text, equilibrium, modes, linearize, simulate, saved, pages, other_methods, reduced,
-        path, many, fleet, exported_c, exports, fmu, picture, gradients, commands, run_command, environments,
+        path, other_analyses, many, fleet, exported_c, exports, fmu, picture, gradients, commands, run_command, environments,
     )
 }  # fmt: skip
 CHEAP = ("texts", "dynamics", "equilibrium", "modes", "linearize", "simulate", "saved")

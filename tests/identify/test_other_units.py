@@ -53,7 +53,7 @@ def test_a_fit_to_a_base_force(recording):
 
 
 def test_rods_compared_by_a_base_force(recording):
-    rows = compare(load_text(ARM), "arm", ["pcs:2"], recording, output="support", columns=["fx", "fy", "fz"])
+    rows = compare(derive(load_text(ARM)), {"arm": ["pcs:2"]}, recording, output="support", columns=["fx", "fy", "fz"])
     assert rows[0].unit == "mN"
     assert np.isnan(rows[0].mean_error_percent_of_rod)
     assert any("[mN]" in ax.get_ylabel() for ax in plot.compare(rows).ravel())

@@ -95,8 +95,8 @@ def test_values_on_and_within_the_limits_are_taken(slider):
             "max_points: expected at least 2, got 0",
         ),
         (lambda eqs: pliant.continuation(eqs, parameter="push", to=1.0, imperfection={"slide": "x"}), "imperfection"),
-        (lambda eqs: pliant.inverse_kinematics(eqs, "block", "there"), "a target position must have 3 entries"),
-        (lambda eqs: pliant.inverse_kinematics(eqs, "block", [0, 0, 0], starts=0), "starts must be an integer"),
+        (lambda eqs: pliant.inverse_kinematics(eqs, "block", "there"), "position"),
+        (lambda eqs: pliant.inverse_kinematics(eqs, "block", [0, 0, 0], starts=0), "starts"),
         (lambda eqs: eqs.mass_matrix("q"), "q must have 1 entries in one dimension, not be 'q'"),
         (lambda eqs: derive(3), "a robot cannot be 3"),
         (

@@ -290,7 +290,7 @@ def test_rows_without_a_measured_number_are_left_out(eqs, tmp_path):
         found.column("marker")
     fit = pliant.fit(eqs, ["stiffness"], found, output="pull", columns=["marker"])
     assert fit.parameters["stiffness"] == pytest.approx(40, rel=1e-3)
-    assert any(note.startswith("3 of 81 rows of") for note in fit.warnings)
+    assert any(note.startswith("3 of 81 rows of") for note in fit.remarks)
     np.testing.assert_allclose(fit.paths[0].measured[:, 0], np.delete(position, [0, 7, 20]) / 1e3, atol=1e-11)
 
 

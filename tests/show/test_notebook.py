@@ -151,7 +151,7 @@ def test_linear_systems_comparisons_and_films_show_themselves(eqs, tmp_path):
     linear = pliant.linearize(eqs)
     assert "eigenvalues" in linear._repr_html_()
     assert "least damped" in repr(pliant.linearize(pliant.derive("tendon_robot"), at="initial"))
-    rows = pliant.compare(pliant.load("cantilever"), "rod", ["pcs:2", "pcs:3"], until=0.02)
+    rows = pliant.compare(pliant.derive("cantilever"), {"rod": ["pcs:2", "pcs:3"]}, until=0.02)
     assert "pcs:3" in rows._repr_html_()
     assert len(rows) == 2
     film = pliant.film(eqs, pliant.simulate(eqs, 0.2, save_every=0.05), tmp_path / "run.gif", fps=10, size=(120, 90))

@@ -47,7 +47,12 @@ def test_the_answer_to_pressure_is_more_than_linear():
 
 def test_errors_at_rest_are_distances_from_what_was_recorded(recording):
     rows = compare(
-        load("stiff_flop"), "arm", ["cosserat:3", "pseudo_rigid:3"], recording, window=(7.0, 54.0), rest_at=list(RESTS)
+        derive("stiff_flop"),
+        {"arm": ["cosserat:3", "pseudo_rigid:3"]},
+        recording,
+        begin=7.0,
+        end=54.0,
+        rest_at=list(RESTS),
     )
     for row in rows:
         read = 1e-3 * np.array(list(RESTS.values()))
@@ -61,7 +66,7 @@ def test_a_fit_on_odd_cycles_holds_on_even_ones(recording, monkeypatch):
     eqs = derive(with_rod_model(load("stiff_flop"), "arm", "cosserat:3"))
     odd = cycles(recording, ["p1", "p2", "p3"]) % 2 == 1
     names = ["youngs_modulus", "damping_time", "chamber_offset"]
-    found = fit(eqs, names, recording, use=odd, window=(7.0, 54.0))
+    found = fit(eqs, names, recording, use=odd, begin=7.0, end=54.0)
     assert found.derivatives == "exact"
     assert found.after_test_mm < 1.85 < found.before_test_mm
     # the chambers end where the wall would become too thin; a fit without that bound would put them through it

@@ -8,6 +8,7 @@ import inspect
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from typing import Annotated, Any, ClassVar, Concatenate, Literal, ParamSpec, Protocol, Self, TypeAlias, TypeVar
@@ -47,6 +48,7 @@ state, such as an equilibrium or the end of a motion."""
 PoseGiven: TypeAlias = Annotated[Start, WordMappingOrObject("initial", values=ValuesByName)]
 """A pose: `initial`, or coordinates by name; in Python also positions, or an object that has a state."""
 Seconds: TypeAlias = Annotated[float, Quantity(dim.TIME)]
+Metres: TypeAlias = Annotated[float, Quantity(dim.LENGTH)]
 PureNumber: TypeAlias = Annotated[float, Quantity(dim.NUMBER)]
 AnyNumber: TypeAlias = Annotated[float, Quantity(None)]
 """Numbers in SI units when an analysis runs; before, they may be texts with a unit and expressions of parameters."""
@@ -58,6 +60,15 @@ WRITTEN = (str, int, tuple, Mapping, Part)
 PYTHON_ONLY = frozenset(("inputs", "parameters", "timeout", "out", "on_failure"))
 """Options of all analyses that hold none."""
 Count: TypeAlias = Annotated[int, Field(ge=1, strict=True)]
+
+
+@dataclass(frozen=True)
+class Option:
+    """Annotation of a field: how its command writes it, where that does not follow from the type. metavar: its value, in the help.
+    repeated: the option is given once for each entry."""
+
+    metavar: str = ""
+    repeated: bool = False
 
 
 class Analysis(AnalysisOptions):
@@ -174,6 +185,10 @@ class Analysis(AnalysisOptions):
         for name in ("start", "at"):
             if isinstance(given := getattr(self, name, None), Mapping):
                 yield from named_values((name,), given, state_dimensions(model), "coordinate or rate", model)
+
+    def reported(self, *report: Any) -> tuple[str, str]:
+        """A report of progress, as passed to the function `progress`, in words: what is being done, and how far it is."""
+        return self.name, " ".join(map(str, report))
 
     # -- running -----------------------------------------------------------------------------------------------------
 

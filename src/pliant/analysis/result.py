@@ -8,7 +8,7 @@ import json
 import os
 from abc import ABC
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, get_args, get_origin, get_type_hints
 
@@ -64,6 +64,15 @@ class Sheet:
     first: tuple[int, ...] | None = None
     words: str = "rows"
     where: Literal["text", "command", "page"] = "text"
+    groups: tuple[tuple[int, int, str], ...] = ()
+    """Groups of columns (from, to, what they are) of which a narrow terminal shows as many as fit: the first columns of the first
+    group, and further groups as a whole."""
+
+    def without(self, columns: Iterable[int]) -> Sheet:
+        """The same without some columns."""
+        left = [k for k in range(len(self.columns)) if k not in set(columns)]
+        rows = tuple(tuple(row[k] for k in left) for row in self.rows)
+        return replace(self, columns=tuple(self.columns[k] for k in left), rows=rows, groups=())
 
     @property
     def short(self) -> Sheet:
@@ -123,11 +132,13 @@ class Lines:
 
 @dataclass(frozen=True)
 class Points:
-    """A plot of points in space, coloured by another variable. points: name of an array with three columns [m]."""
+    """A plot of points in space, coloured by another variable. points: name of an array with three columns [m]. outline: name of an
+    array with pairs of indices of points that lines join."""
 
     points: str
     colour: str = ""
     title: str = ""
+    outline: str = ""
 
 
 @dataclass(frozen=True)
@@ -203,6 +214,15 @@ class AnalysisResult(ABC):
         """Poses of the robot to play."""
         return ()
 
+    def further(self) -> Sequence[Any]:
+        """Results that its report shows after it, such as the motion of an optimum."""
+        return ()
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C or a time limit ended it."""
+        return False
+
     def derived(self) -> Iterable[tuple[str, Variable]]:
         """Variables that are computed from the others, such as outputs of the robot; files have them, but they are not read."""
         return ()
@@ -212,6 +232,10 @@ class AnalysisResult(ABC):
 
     def labels(self) -> Mapping[str, Sequence[str]]:
         """Labels of further axes."""
+        return {}
+
+    def called(self) -> Mapping[str, str]:
+        """Names of variables on plots, where they differ between results."""
         return {}
 
     # -- what follows ------------------------------------------------------------------------------------------------

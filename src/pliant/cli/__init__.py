@@ -35,8 +35,7 @@ from pliant.cli.common import (
     with_choices,
     with_timeout,
 )
-from pliant.cli.memory import limit_memory, memory_words
-from pliant.cli.streams import prepare_streams
+from pliant.cli.process import limit_memory, memory_words, prepare_streams
 from pliant.cli.usage_errors import check_values, empty_argument, usage_failure
 from pliant.language import public_names
 from pliant.language.faults import SpecError
@@ -49,13 +48,13 @@ OWN = {
 }
 """Commands of analyses that have a function of their own."""
 COMMANDS = {
-    "new": ("new", "Write a commented model file to start from."),
+    "new": ("models", "Write a commented model file to start from."),
     "check": ("models", "Check a model and list all errors in it."),
     "show": ("models", "Show a robot as tables."),
     "models": ("models", "List the bundled robots."),
     "schema": ("models", "Print the JSON Schema of the language."),
     "import": ("importing", "Convert a URDF or MJCF file to a model file."),
-    "mesh": ("mesh", "Read a mesh file and summarize it: nodes, edges, size, merged nodes."),
+    "mesh": ("importing", "Read a mesh file and summarize it: nodes, edges, size, merged nodes."),
     "equations": ("analyses", "Print the equations of motion: in full for small robots, by element for others."),
     **{name: OWN.get(name) or (ANALYSIS, public_names.summary(name)) for name in public_names.analyses()},
     "hold": (
@@ -67,17 +66,11 @@ COMMANDS = {
         "sweep",
         "Run an analysis for many cases, on all cores, saving each finished one; or show the results of a sweep.",
     ),
-    "compare": (
-        "recordings",
-        "Compare a model, or several rod models, with a recording or with each other: accuracy and cost.",
-    ),
-    "fit": ("recordings", "Identify physical parameters from recordings."),
-    "optimize": ("optimize", "Find the values of parameters and inputs that minimize an expression of outputs."),
     "validate": ("validate", "Compute cases with known answers and report the error of each."),
     "export": ("export", "Export a robot as source code, as a model of other programs, or its motion as a scene."),
-    "picture": ("picture", "Draw a robot: planar robots face-on, others from above."),
-    "view": ("view", "Show a robot or a result on a live page, on this machine only."),
-    "film": ("film", "Make a film of a saved result, without a display."),
+    "picture": ("pictures", "Draw a robot: planar robots face-on, others from above."),
+    "view": ("pictures", "Show a robot or a result on a live page, on this machine only."),
+    "film": ("pictures", "Make a film of a saved result, without a display."),
     "cite": ("cite", "Print how to cite Pliant, as BibTeX or in APA style."),
 }
 """Commands in the order of the help: the module of this folder that defines the function of that name, and a summary."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,13 +15,28 @@ from pliant.analysis.base import Analysis, analysis
 from pliant.analysis.derivation.derive import derive
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.result import AnalysisResult, Sheet
-from pliant.cli.command_output import answering, write_json
-from pliant.cli.common import FAULT, CommandError, Inputs, Json, Model, ModelOptions, console, print_json, say
+from pliant.cli.command_output import answering, check_picture, drawing, write_json
+from pliant.cli.common import (
+    FAULT,
+    CommandError,
+    Inputs,
+    Interrupted,
+    Json,
+    Model,
+    ModelOptions,
+    console,
+    print_json,
+    say,
+)
 from pliant.cli.model_argument import load_model, read_inputs
 from pliant.cli.options import in_si, with_options
+from pliant.cli.progress import SearchLine
 from pliant.cli.reporting import Report, check_report, save_report
 from pliant.engine.equations import Equations
+from pliant.language.message_text import enumeration
+from pliant.language.provided import called
 
+Plot = Annotated[str | None, typer.Option("--plot", metavar="FILE", help="Plot to write: .pdf, .svg or .png.")]
 Out = Annotated[str | None, typer.Option("--out", help="File to write the results to: .nc (netCDF) or .json.")]
 
 
@@ -30,37 +47,67 @@ def command_of(name: str) -> Any:
     @with_options(kind)
     def command(
         model: Model, options: dict[str, Any], choices: ModelOptions, inputs: Inputs = None, out: Out = None,
-        report: Report = None, json: Json = False,
+        plot: Plot = None, report: Report = None, json: Json = False,
     ) -> int:  # fmt: skip
         check_out(out)
+        check_picture(plot)
         check_report(report)
         eqs = derive(load_model(model, choices))
         given = in_si(eqs, options) | {"inputs": answering(lambda: read_inputs(eqs, inputs)), "on_failure": "return"}
-        found: AnalysisResult = answering(lambda: kind.of(given).analyse(eqs))
-        return finish(model, eqs, found, out, report, json, every="count" in options)
+        try:
+            found: AnalysisResult = answering(lambda: _watched(kind, given, eqs))
+        except CommandError as error:
+            raise _with_flag(error, kind) from error
+        return finish(model, eqs, found, out, report, json, plot=plot, every="count" in options)
 
     command.__name__, command.__doc__ = name, summary(kind)
+    if not kind.result.plots:
+        every = inspect.signature(command).parameters.values()
+        command.__signature__ = inspect.Signature([x for x in every if x.name != "plot"])
     return command
+
+
+def _with_flag(error: CommandError, kind: type[Analysis]) -> CommandError:
+    """The error with the option of the command in place of the name of a field at its beginning."""
+    for name in kind.options():
+        if re.match(rf"{name}[ .:]", str(error)):
+            return CommandError(f"--{name.replace('_', '-')}{str(error)[len(name) :]}", error.hint)
+    return error
+
+
+def _watched(kind: type[Analysis], options: dict[str, Any], eqs: Equations) -> AnalysisResult:
+    """Run an analysis, with a line on its progress if it reports any."""
+    if "progress" not in kind.model_fields:
+        return kind.of(options).analyse(eqs)
+    with SearchLine() as line:
+        one = kind.of(options)
+        told = {"progress": lambda *report: line(*one.reported(*report))}
+        return one.model_copy(update=told).analyse(eqs)
 
 
 def finish(
     model: str, eqs: Equations, found: AnalysisResult, out: str | None, report: str | None, json: bool, *,
-    every: bool = False,
+    plot: str | None = None, every: bool = False,
 ) -> int:  # fmt: skip
-    """Write and print a result; returns the exit code."""
+    """Write, draw and print a result; returns the exit code."""
     answer = {"model": model, **found.as_json()}
     write_result(out, found, answer)
-    failed = save_report(report, eqs, [found])
+    if plot is not None and not found.is_partial:
+        drawing(lambda: called("AnalysisResult.picture", found, plot), plot)
+        say(f"plot in {plot}")
+    failed = save_report(report, found.equations or eqs, [found])
     if json:
         print_json(answer)
     else:
         print_analysis(found, every=every)
-    return FAULT if found.status == Status.FAILED else failed
+    if found.interrupted:
+        raise Interrupted
+    return FAULT if answer["status"] == Status.FAILED else failed
 
 
 def summary(kind: type[Analysis]) -> str:
     """The help of a command: what the analysis is, as its class says."""
-    return kind.documentation().split("\n\nArgs:")[0]
+    return re.split(r"\n\n(?:Args|Example):", kind.documentation())[0]
 
 
 def check_out(file: str | None) -> None:
@@ -89,7 +136,8 @@ def print_analysis(found: AnalysisResult, *, every: bool = False) -> None:
             continue
         if sheet.title:
             out.print(sheet.title, style="bold", markup=False)
-        print_sheet(sheet if every else sheet.short)
+        if omitted := print_sheet(sheet if every else sheet.short):
+            say(f"not shown: {omitted}; --json or --out has them all")
         if sheet.hidden and not every:
             out.print(f"{sheet.hidden} more {sheet.words}: --json or --out FILE has all", markup=False)
     if large:
@@ -103,18 +151,62 @@ def _width(sheet: Sheet) -> int:
     return sum(2 + max(len(row[k]) for row in (sheet.columns, *sheet.rows)) for k in range(len(sheet.columns)))
 
 
-def print_sheet(sheet: Sheet) -> None:
-    """Print a table; the last column is as wide as there is room, and its texts are broken at spaces and dots."""
-    out, head, rows = console(), sheet.columns, sheet.rows
+def print_sheet(sheet: Sheet) -> str:
+    """Print a table; the last column is as wide as there is room, and its texts are broken at spaces and dots. Returns the columns
+    that are omitted because they do not fit, in words."""
+    out, grouped = console(), bool(sheet.groups)
+    sheet, omitted = fitted(sheet, out.width)
+    head, rows = sheet.columns, sheet.rows
     table = Table(box=None, show_header=any(head))
     for title in head[:-1]:  # the last word of a title is on a second line, to leave room for the last column
-        table.add_column(escape("\n".join(title.rsplit(" ", 1))), no_wrap=True)
-    table.add_column(escape(head[-1]), overflow="fold")
+        table.add_column(escape("\n".join(two_lines(title))), no_wrap=True)
+    last = "\n".join(two_lines(head[-1])) if grouped else head[-1]
+    table.add_column(escape(last), overflow="fold")
     widths = (max(len(word) for row in rows for word in (row[k], *head[k].split())) for k in range(len(head) - 1))
     room = out.width - 2 * len(head) - sum(widths) if rows else out.width
     for row in rows:
         table.add_row(*(escape(cell) for cell in row[:-1]), escape(broken(row[-1], room)))
     out.print(table)
+    return omitted
+
+
+def two_lines(title: str) -> tuple[str, ...]:
+    """The heading of a column, its unit or else its last word on a second line."""
+    name, bracket, unit = title.partition(" [")
+    return (name, f"[{unit}") if bracket else tuple(title.rsplit(" ", 1))
+
+
+FEW_NAMES = 6
+"""More columns than this are counted, not named, where they are not shown."""
+
+
+def fitted(sheet: Sheet, width: int) -> tuple[Sheet, str]:
+    """The table with as many columns of its groups as fit, and the others in words."""
+    if not sheet.groups:
+        return sheet, ""
+    sizes = [
+        2 + max(len(word) for row in (two_lines(head), *((row[k],) for row in sheet.rows)) for word in row)
+        for k, head in enumerate(sheet.columns)
+    ]
+    grouped = {k for begin, end, _ in sheet.groups for k in range(begin, end)}
+    room = width - sum(size for k, size in enumerate(sizes) if k not in grouped)
+    hidden: list[str] = []
+    gone: set[int] = set()
+    first = True
+    for begin, end, what in sheet.groups:
+        columns = range(begin, end)
+        shown = [k for k in columns if first and (k == begin or sum(sizes[begin : k + 1]) <= room)]
+        if not first and sum(sizes[begin:end]) <= room:
+            shown = list(columns)
+        first = first and not columns
+        room -= sum(sizes[k] for k in shown)
+        left = [k for k in columns if k not in shown]
+        gone |= set(left)
+        if left:
+            names = [sheet.columns[k].rsplit(" [", 1)[0] for k in left]
+            many = len(names) > FEW_NAMES and not shown
+            hidden.append(f"{len(names)} {what}" if many else enumeration(names))
+    return sheet.without(gone), ", ".join(hidden)
 
 
 def broken(names: str, room: int) -> str:

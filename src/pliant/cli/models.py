@@ -1,13 +1,15 @@
-"""Commands about models: check, show, models, schema."""
+"""Commands about models: new, check, show, models, schema."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path as FilePath
 from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 
+from pliant.analysis.base import analysis
 from pliant.analysis.derivation import check as checking
 from pliant.cli.common import (
     CommandError,
@@ -22,11 +24,12 @@ from pliant.cli.common import (
     print_json,
     say,
 )
-from pliant.cli.json_schema import json_schema
 from pliant.cli.model_argument import load_model, read_settings
+from pliant.language.message_text import suggestion
 from pliant.robot import reader
 from pliant.robot.reader import bundled_robots
 from pliant.robot.robot import RobotSpec
+from pliant.robot.templates import is_robot_name, template_text, templates
 from pliant.show.sketch import draw_meshes, mesh_rows, save
 from pliant.show.tables import overview, print_tables
 
@@ -155,3 +158,94 @@ def schema() -> int:
     data: dict[str, Any] = json_schema()
     print_json(data)
     return 0
+
+
+def new(
+    name: Annotated[str | None, typer.Argument(help="Name of the robot or of its file.")] = None,
+    kind: Annotated[str, typer.Option("--kind", help="Kind of robot; see --list.")] = "arm",
+    list_: Annotated[bool, typer.Option("--list", help="List the kinds of robots.")] = False,
+    json: Json = False,
+) -> int:
+    """Write a commented model file to start from.
+
+    The file is named after the robot. An existing file is not overwritten.
+    """
+    known = templates()
+    if list_:
+        _list(json)
+        return 0
+    if name is None:
+        raise CommandError(
+            "a new robot needs a name", "pliant new my_arm --kind arm; pliant new --list shows the kinds"
+        )
+    if kind not in (one.kind for one in known):
+        kinds = [one.kind for one in known]
+        raise CommandError(f"unknown kind of robot '{kind}'", suggestion(kind, kinds, f"known: {', '.join(kinds)}"))
+    file = FilePath(name)
+    file = file if file.suffix in (".yaml", ".yml") else file.with_name(file.name + ".yaml")
+    if not is_robot_name(file.stem):
+        hint = "use letters, digits and underscores, a letter first"
+        raise CommandError(f"'{file.stem}' cannot be the name of a robot", hint)
+    try:
+        with file.open("x", encoding="utf-8") as target:
+            target.write(template_text(kind, file.stem))
+    except FileExistsError:
+        raise CommandError(f"{file} already exists and was not overwritten", "choose another name") from None
+    except OSError as reason:
+        raise CommandError(f"cannot write {file}: {reason.strerror}") from None
+    if json:
+        print_json({"model": str(file), "status": "ok", "kind": kind})
+    else:
+        say(f"wrote {file}; next: pliant run {file}")
+    return 0
+
+
+def _list(json: bool) -> None:
+    known = templates()
+    if json:
+        print_json({"model": None, "status": "ok", "kinds": [asdict(one) for one in known]})
+        return
+    width = max(len(one.kind) for one in known)
+    for one in known:
+        print(f"{one.kind:<{width}}  {one.description}")
+
+
+def json_schema() -> dict[str, Any]:
+    """The schema of a model file as a JSON Schema (draft 2020-12).
+
+    It describes the structure of one file: keys that `defaults` or another file may supply are not required, and references,
+    dimensions and values are checked by `pliant check` only.
+    """
+    schema = _loosened(RobotSpec.model_json_schema())
+    for collection in schema["properties"].values():
+        for entry in collection.get("patternProperties", {}).values():
+            kind = schema["$defs"].get(entry.get("$ref", "").rpartition("/")[2], {})
+            kind.pop("required", None)  # `defaults` may supply these keys
+    for entry in schema["properties"]["models"]["patternProperties"]:
+        schema["properties"]["models"]["patternProperties"][entry] = {"$ref": "#"}
+    _with_options_of_analyses(schema)
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Pliant robot model, version 1"}
+    return {**head, **{key: value for key, value in schema.items() if key not in head}}
+
+
+def _with_options_of_analyses(schema: dict[str, Any]) -> None:
+    """Add the options of each analysis to the entries of `analyses`."""
+    entry = schema["$defs"]["ListedAnalysis"]["properties"]
+    for name in entry:
+        kind = analysis(name)
+        options = _loosened(kind.model_json_schema(ref_template="#/$defs/{model}"))
+        schema["$defs"] |= options.pop("$defs", {})
+        options["properties"] = {key: options["properties"][key] for key in kind.file_keys()}
+        entry[name] = options
+
+
+def _loosened(schema: Any) -> Any:
+    """The schema with choices that may overlap, because `type` may come from defaults, and without names of other patterns."""
+    if isinstance(schema, list):
+        return [_loosened(child) for child in schema]
+    if not isinstance(schema, dict):
+        return schema
+    loose = {"anyOf" if key == "oneOf" else key: _loosened(child) for key, child in schema.items()}
+    if "patternProperties" in loose and loose.get("type") == "object":
+        loose["additionalProperties"] = False
+    return loose

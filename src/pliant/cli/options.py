@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 import typer
 from pydantic.fields import FieldInfo
 
+from pliant.analysis.base import Option
 from pliant.cli.common import CommandError, in_place_of
 from pliant.engine.equations import Equations
 from pliant.language.base import Part
@@ -45,8 +46,15 @@ def with_options(schema: type[Part], **defaults: Any) -> Callable[[Any], Any]:
     return decorate
 
 
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
+def flag(name: str, schema: type[Part] | None = None) -> str:
+    """The option of a field."""
+    own: Mapping[str, str] = getattr(schema, "flags", {})
+    return own.get(name, f"--{name.replace('_', '-')}")
+
+
+def written(schema: type[Part], name: str) -> Option:
+    """How the command writes a field."""
+    return next((x for x in schema.model_fields[name].metadata if isinstance(x, Option)), Option())
 
 
 def _option(schema: type[Part], name: str, hint: Hint, default: Any) -> inspect.Parameter:
@@ -54,12 +62,12 @@ def _option(schema: type[Part], name: str, hint: Hint, default: Any) -> inspect.
     field, named = schema.model_fields[name], inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY)
     words = " ".join(schema.field_texts().get(name, "").replace("`", "").split())
     if field.annotation is bool:  # the flag selects the opposite of the default
-        own: Mapping[str, str] = getattr(schema, "flags", {})
-        flag = own.get(name, f"--no-{name}" if field.default else _flag(name))
+        own = f"--no-{name}" if field.default and name not in getattr(schema, "flags", {}) else flag(name, schema)
         words = f"Do not {words[0].lower()}{words[1:]}" if field.default else words
-        return named.replace(default=False, annotation=Annotated[bool, typer.Option(flag, help=words)])
+        return named.replace(default=False, annotation=Annotated[bool, typer.Option(own, help=words)])
     kind, least = _kind(schema, name, hint)
-    option = typer.Option(_flag(name), help=words, min=least, metavar="NAME=VALUE" if kind == list[str] else None)
+    metavar = written(schema, name).metavar or ("NAME=VALUE" if kind == list[str] else None)
+    option = typer.Option(flag(name, schema), help=words, min=least, metavar=metavar)
     if default is None and not field.is_required() and kind != list[str]:
         default = field.default
     if default is None and field.is_required():
@@ -69,7 +77,8 @@ def _option(schema: type[Part], name: str, hint: Hint, default: Any) -> inspect.
 
 def _kind(schema: type[Part], name: str, hint: Hint) -> tuple[Any, int | None]:
     """Type of an option, and its minimum."""
-    if get_origin(schema.model_fields[name].annotation) is dict:
+    annotation = schema.model_fields[name].annotation
+    if written(schema, name).repeated or dict in (get_origin(annotation), *map(get_origin, get_args(annotation))):
         return list[str], None
     if isinstance(hint.marker, Quantity):
         return str if hint.marker.dimension is None else float, None
@@ -92,15 +101,19 @@ def _read(schema: type[Part], name: str, hint: Hint, given: Any) -> Any:
     field = schema.model_fields[name]
     if field.annotation is bool:
         return given != field.default
+    if isinstance(given, list) and written(schema, name).repeated:
+        return tuple(given)
     if isinstance(given, list):
-        return _by_name(_flag(name), given)
+        return _by_name(flag(name, schema), given, hint.values or Hint())
     if not isinstance(given, str):
         return given
+    if hint.elements:
+        return _entries(given)
     if hint.every is not None:
         words = [word.strip() for word in given.split(",") if word.strip()]
-        return _times(_flag(name), words) if isinstance(hint.every.marker, Quantity) else tuple(words)
+        return _times(flag(name, schema), words) if isinstance(hint.every.marker, Quantity) else tuple(words)
     if hint.values is not None and "=" in given:
-        return _by_name(_flag(name), re.split(",(?=[^,]*=)", given))
+        return _by_name(flag(name, schema), re.split(",(?=[^,]*=)", given), hint.values)
     return given
 
 
@@ -111,18 +124,41 @@ def _times(flag: str, words: list[str]) -> list[float]:
         raise CommandError(f"cannot read the times '{','.join(words)}'", f"write {flag} 0.5,1,2") from None
 
 
-def _by_name(flag: str, settings: list[str]) -> dict[str, float | str]:
-    """Values by name; those with a unit remain text until the robot is loaded (`in_si`)."""
-    found: dict[str, float | str] = {}
+class _Texts(dict[str, Any]):
+    """Values by name that the analysis reads itself."""
+
+
+def _by_name(option: str, settings: list[str], hint: Hint) -> dict[str, Any]:
+    """Values by name; those with a unit remain text until the robot is loaded (`in_si`), and lists are separated by commas."""
+    found: dict[str, Any] = {} if isinstance(hint.marker, Quantity) else _Texts()
     for setting in settings:
-        name, equals, value = setting.partition("=")
-        if not equals or not name.strip() or not value.strip():
-            raise CommandError(f"cannot read {flag} {setting!r}", f"write {flag} NAME=0.5")
-        try:
-            found[name.strip()] = float(value)
-        except ValueError:
-            found[name.strip()] = value.strip()
+        name, equals, value = (word.strip() for word in setting.partition("="))
+        if not equals or not name or not value:
+            raise CommandError(f"cannot read {option} {setting!r}", f"write {option} NAME=0.5")
+        if name in found:
+            raise CommandError(f"{option} gives '{name}' twice", "keep one of them")
+        if hint.every is not None or hint.elements:
+            found[name] = _entries(value) if hint.elements else tuple(word.strip() for word in value.split(","))
+        elif isinstance(hint.marker, Quantity) and _is_float(value):
+            found[name] = float(value)
+        else:
+            found[name] = value
     return found
+
+
+def _entries(words: str) -> tuple[str, ...]:
+    """Values separated by commas; the unit of the last also applies to those without one."""
+    found = [word.strip() for word in words.split(",")]
+    unit = found[-1].partition(" ")[2]
+    return tuple(word if " " in word else f"{word} {unit}".strip() for word in found)
+
+
+def _is_float(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def in_si(eqs: Equations, options: dict[str, Any]) -> dict[str, Any]:
@@ -131,10 +167,8 @@ def in_si(eqs: Equations, options: dict[str, Any]) -> dict[str, Any]:
     rates = {f"d({x})/dt": f"{c.unit}/s" for c in eqs.model.coordinates for x in c.v_names}
     known = {**units, **rates, **{x: "rad/s" for c in eqs.model.coordinates if c.is_rotation for x in c.v_names}}
     return {
-        option: {
-            name: si_number(_flag(option), name, x, known if option in STATES else {}) for name, x in given.items()
-        }
-        if isinstance(given, dict)
+        option: {name: si_number(flag(option), name, x, known if option in STATES else {}) for name, x in given.items()}
+        if isinstance(given, dict) and not isinstance(given, _Texts)
         else given
         for option, given in options.items()
     }

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from shutil import get_terminal_size
 from typing import IO, Self
 
 # Times [s]: on a terminal the line is redrawn; elsewhere (a file, a pipe) a new line is printed occasionally.
@@ -52,6 +51,7 @@ class Line:
         if not self.terminal:
             self._write(f"{line}\n")
             return
+        line = line[: get_terminal_size().columns - 1]
         self._write("\r" + line.ljust(self.width))
         self.width = max(self.width, len(line))
 
@@ -61,29 +61,31 @@ class Line:
 
 
 class SearchLine(Line):
-    """Progress of a search in stages; one line is printed at the end of each stage."""
+    """Progress of a search in stages: the number of evaluations and what the last one found; one line is left of each stage."""
 
     def __init__(self, stream: IO[str] | None = None) -> None:
         super().__init__(stream)
-        self.count, self.words = 0, ""
+        self.stage, self.count, self.words = "", 0, ""
 
-    @contextmanager
-    def stage(self, name: str) -> Iterator[Callable[[str], None]]:
-        """A stage; `with` gives the function to call after each evaluation, with a text about its result."""
-        self.count, self.words = 0, ""
+    def __call__(self, stage: str, words: str) -> None:
+        """Count an evaluation. words: its result."""
+        if stage != self.stage:
+            self._end()
+        self.stage, self.count, self.words = stage, self.count + 1, words
+        if self.is_due():
+            self.show(str(self))
 
-        def update(words: str) -> None:
-            self.count, self.words = self.count + 1, words
-            if self.is_due():
-                self.show(self._line(name))
+    def __exit__(self, *reason: object) -> None:
+        self._end()
 
-        yield update
+    def _end(self) -> None:
         self.clear()
         if self.count:
-            self._write(f"{self._line(name)}\n")
+            self._write(f"{self}\n")
+        self.count = 0
 
-    def _line(self, name: str) -> str:
-        return f"{name}: {self.count} evaluation{'s' if self.count > 1 else ''}, {self.words}"
+    def __str__(self) -> str:
+        return f"{self.stage}: {self.count} evaluation{'s' if self.count > 1 else ''}, {self.words}"
 
 
 class ProgressLine(Line):

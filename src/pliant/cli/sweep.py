@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 from pydantic import ValidationError
 
@@ -16,6 +15,7 @@ from pliant.analysis.derivation.derive import derive
 from pliant.analysis.equilibrium import equilibrium
 from pliant.analysis.numerics.result import INTERRUPTED
 from pliant.analysis.simulate import simulate
+from pliant.cli.analysis import print_sheet
 from pliant.cli.command_output import answering, check_picture, drawing
 from pliant.cli.common import (
     NO_VALUE,
@@ -30,7 +30,6 @@ from pliant.cli.common import (
     without_value,
 )
 from pliant.cli.model_argument import load_model, read_inputs, read_settings
-from pliant.cli.number_tables import NumberColumn, fitting_table, hidden_words
 from pliant.cli.reporting import check_report, save_report
 from pliant.engine.equations import Equations
 from pliant.language.base import read_errors
@@ -43,13 +42,11 @@ from pliant.show.report import SweepContent
 from pliant.study.cases import Cases
 from pliant.study.folder import MANIFEST, SweepFolder
 from pliant.study.many import SweepEnd, read_value, run_sweep
-from pliant.study.results import Table, measured
+from pliant.study.results import BEST_CASES, NOT_RUN, Table, measured
 from pliant.study.structures import ModelFile, structures
 
-STATES = ("q[", "v[", "multiplier[")
-"""Prefixes of measures that a table shows only if requested."""
-ROWS, BEST = 20, 3
-"""Numbers of cases that a table shows, and that a report plays."""
+BEST = 3
+"""Number of cases that a report plays."""
 
 Subject = Annotated[
     str, typer.Argument(metavar="MODEL|FOLDER", help="A model (MODEL@VARIANT), or the folder of a sweep to show.")
@@ -244,71 +241,43 @@ def _run(
 
 
 def _answer(folder: SweepFolder, found: Table, end: SweepEnd | None, by: str | None, largest: bool) -> dict[str, Any]:
-    words, counts = np.unique(found.status, return_counts=True)
+    counts = found.counted()
     answer: dict[str, Any] = {
         "model": folder.manifest["model"],
-        "status": "complete" if "not run" not in words else "incomplete",
+        "status": "incomplete" if NOT_RUN in counts else "complete",
         "folder": str(folder.path),
         "analysis": folder.manifest["analysis"],
         "cases": len(found.status),
-        "statuses": dict(zip(words.tolist(), counts.tolist(), strict=True)),
+        "statuses": counts,
     }
     if end is not None:
         answer |= {"done_before": end.before, "done_now": end.done}
-    failed = np.flatnonzero(found.status == "failed")
-    answer["failures"] = [{"case": int(k), "message": str(found.message[k])} for k in failed[:ROWS]]
+    answer["failures"] = [{"case": k, "message": message} for k, message in found.failures()[:BEST_CASES]]
     answer["remarks"] = found.remarks()
     if found.measures:
         name, values = found.measure(by)
-        best = [{"case": k, **{n: _item(x[k]) for n, x in found.varied.items()}, name: float(values[k])}
-                for k in found.ranked(by, largest=largest)[:ROWS]]  # fmt: skip
-        answer |= {"by": name, "best": best}
+        columns = {**found.varied, name: values}
+        best = found.ranked(by, largest=largest)[:BEST_CASES]
+        answer |= {"by": name, "best": [{"case": k, **{n: x[k].tolist() for n, x in columns.items()}} for k in best]}
     return answer
 
 
-def _item(value: Any) -> Any:
-    return value.item() if hasattr(value, "item") else value
-
-
-def _column(found: Table, name: str, values: Any, cases: Sequence[int]) -> NumberColumn:
-    """A column of a varied quantity, or of a measure, for the given cases."""
-    cells = [_item(values[k]) for k in cases]
-    unit = found.units.get(name, "")
-    below = f"[{unit}]" if unit not in ("", "-") else ""
-    return NumberColumn(name, below, tuple(f"{x:.6g}" if isinstance(x, float) else str(x) for x in cells))
-
-
 def _print(folder: SweepFolder, found: Table, by: str | None, largest: bool) -> None:
-    words, counts = np.unique(found.status, return_counts=True)
-    out = console()
-    out.print(
-        f"{len(found.status)} cases of {folder.manifest['model']}: "
-        + ", ".join(f"{n} {word}" for word, n in zip(words, counts, strict=True)),
-        markup=False,
-    )
+    counts = ", ".join(f"{n} {word}" for word, n in found.counted().items())
+    console().print(f"{len(found.status)} cases of {folder.manifest['model']}: {counts}", markup=False)
     if found.measures:
-        name = found.measure(by)[0]
-        ranked = found.ranked(name, largest=largest)
-        others = [x for x in found.measures if x != name and not x.startswith(STATES)]
-        top = ranked[:ROWS]
-        out.print(f"sorted by {name}, {'largest' if largest else 'smallest'} first (--by, --largest)", markup=False)
-        first = [
-            NumberColumn("case", "", tuple(map(str, top))),
-            *(_column(found, x, found.varied[x], top) for x in found.varied),
-        ]
-        measures = [_column(found, x, found.measures[x], top) for x in (name, *others)]
-        sheet, hidden = fitting_table(first, measures, [], out.width)
-        out.print(sheet)
-        if hidden:
-            say(hidden_words(hidden, "--json and results.nc have them all"))
-        if len(ranked) > ROWS:
-            say(
-                f"the {ROWS} cases of the {'largest' if largest else 'smallest'} {name}; --json and results.nc have more"
-            )
+        sheet = found.best(by, largest=largest, every=True)
+        console().print(
+            f"sorted by {found.measure(by)[0]}, {sheet.title.split()[0]} first (--by, --largest)", markup=False
+        )
+        if omitted := print_sheet(sheet.short):
+            say(f"not shown: {omitted}; --json and results.nc have them all")
+        if sheet.hidden:
+            say(f"{sheet.hidden} more cases are not shown; --json and results.nc have more")
     for remark in found.remarks():
         say(remark)
-    for k in np.flatnonzero(found.status == "failed")[:5]:
-        say(f"case {k} failed: {found.message[k]}")
+    for k, message in found.failures()[:5]:
+        say(f"case {k} failed: {message}")
 
 
 def _save_report(file: str, folder: SweepFolder, found: Table, by: str | None, largest: bool) -> int:

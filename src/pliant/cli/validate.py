@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Sequence
-from itertools import groupby
+from itertools import count, groupby
 from pathlib import Path
 from typing import Annotated, get_args
 
@@ -14,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pliant.cli.common import INTERNAL, CommandError, Json, console, print_json, say
+from pliant.cli.progress import Line
 from pliant.cli.reporting import Report, check_report
 from pliant.language.arguments import ArgumentError
 from pliant.validation.case import (
@@ -62,8 +62,11 @@ def validate(
     if list_cases:
         _list(wanted, json=json)
         return 0
-    with Progress(len(wanted)) as progress:
-        findings = run_cases(wanted, _folder(data), progress)
+    numbers_of_cases = count(1)
+    with Line() as line:
+        findings = run_cases(
+            wanted, _folder(data), lambda case: line.show(f"[{next(numbers_of_cases)}/{len(wanted)}] {case.title}")
+        )
     if report is not None:
         _write(report, findings)
     if json:
@@ -87,34 +90,6 @@ def _write(report: str, findings: ValidationResults) -> None:
     except OSError as reason:
         raise CommandError(f"cannot write {report}: {reason.strerror}") from None
     say(f"report in {report}")
-
-
-class Progress:
-    """Progress: the case being computed, on one line that is redrawn on a terminal, and on one line per case elsewhere."""
-
-    def __init__(self, count: int) -> None:
-        self.count, self.done, self.width = count, 0, 0
-        self.terminal = sys.stderr.isatty()
-
-    def __enter__(self) -> Progress:
-        return self
-
-    def __exit__(self, *reason: object) -> None:
-        if self.width:
-            sys.stderr.write("\r" + " " * self.width + "\r")
-            sys.stderr.flush()
-
-    def __call__(self, case: Case) -> None:
-        """Show the next case."""
-        self.done += 1
-        line = f"[{self.done}/{self.count}] {case.title}"
-        if not self.terminal:
-            say(line)
-            return
-        line = line[: max(20, os.get_terminal_size(sys.stderr.fileno()).columns - 1)]
-        sys.stderr.write("\r" + line.ljust(self.width))
-        sys.stderr.flush()
-        self.width = max(self.width, len(line))
 
 
 def _list(cases: Sequence[Case], *, json: bool) -> None:

@@ -22,7 +22,7 @@ import scipy
 from pliant.analysis.motion.events import Now
 from pliant.analysis.numerics.configuration_group import ConfigurationGroup
 from pliant.control.limits import DesignError, Limits, Shortfalls, actuator_limits, named
-from pliant.control.required_inputs import SEARCH, Actuation, ForceMetric, InputsNotConverged, required_inputs
+from pliant.control.required_inputs import SEARCH, Actuation, ForceMetric, InputsNotConverged, balancing_inputs
 from pliant.control.sample_derivatives import (
     CommandCotangents,
     LeastSquares,
@@ -482,7 +482,7 @@ class PidControl:
         zero = np.zeros(len(now.v))
         lower, upper = self.bounds(self._last)
         bounds = Limits(*(dict(zip(self._inputs, x.tolist(), strict=True)) for x in (lower, upper)))
-        return required_inputs(
+        return balancing_inputs(
             self.equations, now.q, zero, zero, use=self._inputs, limits=bounds, forces=forces, metric=self._metric, t=now.t,
             preferred=self._about, inputs=now.inputs | dict(zip(self._inputs, self._last.tolist(), strict=True)),
             parameters=self.parameters,

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, ClassVar, cast
 
 import numpy as np
 import scipy
+from pydantic import Field
 
-from pliant.analysis.numerics.blas_threads import on_one_blas_thread
+from pliant.analysis.base import Analysis, Seconds, SignalNames, StateGiven, ValuesByName, function_of, named_values
 from pliant.analysis.numerics.independent_coordinates import null_space
+from pliant.analysis.numerics.status import Status
+from pliant.analysis.result import Along, AnalysisResult, Sheet
+from pliant.analysis.states import state_at
 from pliant.control.limits import LIMITS_HINT, Allocation, Limits, closest_inputs, declared_limits
 from pliant.engine.core import check_names
 from pliant.engine.equations import Equations, Values, need_equations
+from pliant.engine.model.model import Model
 from pliant.engine.state import read_state
 from pliant.language.arguments import ArgumentError, array, mapping, name_tuple, number, of_type, vector
+from pliant.language.base import InPython, Problem
+from pliant.language.message_text import unit_after_value
 
 
 @dataclass(frozen=True)
@@ -40,32 +47,62 @@ class InputSearch:
 SEARCH = InputSearch()
 
 
-@dataclass(frozen=True)
-class Actuation:
+@dataclass(frozen=True, repr=False, eq=False)
+class Actuation(AnalysisResult):
     """Inputs that produce a motion, as far as possible.
 
     Attributes:
-        inputs: values by name, in the unit of each input (N, N m, Pa, ...).
+        used, values, lower, upper: names of the inputs, their values and bounds, in the unit of each (N, N m, Pa, ...); by name in
+            `inputs`.
         multipliers: the corresponding constraint forces.
         residual: required generalized forces [N or N m per coordinate] that the inputs cannot produce.
         missing: size of the residual relative to that of the requested forces, both as accelerations in the mass
             metric (Gauss's measure); 0 for a motion that the inputs can produce, up to round-off of the acting forces.
-        at_limits: inputs on a bound.
         rank: number of independent directions of the inputs' forces.
-        binding: inputs limited by an active bound.
+        held_back: whether each input is limited by an active bound; by name in `binding`.
         cut: the fraction of the requested forces that is lost to bounds.
         cut_forces: that part as generalized forces.
     """
 
-    inputs: dict[str, float]
-    multipliers: np.ndarray
-    residual: np.ndarray
-    missing: float
-    at_limits: tuple[str, ...]
+    used: Annotated[tuple[str, ...], Along("used_input", labels=True)]
+    values: Annotated[np.ndarray, Along("used_input")]
+    lower: Annotated[np.ndarray, Along("used_input")]
+    upper: Annotated[np.ndarray, Along("used_input")]
+    multipliers: Annotated[np.ndarray, Along("constraint")]
+    residual: Annotated[np.ndarray, Along("rate")]
+    missing: Annotated[float, Along()]
     rank: int
-    binding: tuple[str, ...]
-    cut: float
-    cut_forces: np.ndarray
+    held_back: Annotated[np.ndarray, Along("used_input")]
+    cut: Annotated[float, Along()]
+    cut_forces: Annotated[np.ndarray, Along("rate")]
+    equations: Equations
+    status: Status = Status.COMPLETED
+    message: str = ""
+
+    @property
+    def inputs(self) -> dict[str, float]:
+        """Values by name."""
+        return dict(zip(self.used, self.values.tolist(), strict=True))
+
+    @property
+    def at_limits(self) -> tuple[str, ...]:
+        """Inputs on a bound."""
+        room = 1e-9 * (1 + np.abs(self.values))
+        on = (self.values <= self.lower + room) | (self.values >= self.upper - room)
+        return tuple(name for name, flag in zip(self.used, on, strict=True) if flag)
+
+    @property
+    def binding(self) -> tuple[str, ...]:
+        """Inputs limited by an active bound."""
+        return tuple(name for name, flag in zip(self.used, self.held_back, strict=True) if flag)
+
+    def sheets(self) -> tuple[Sheet, ...]:
+        """The inputs, and the forces that they cannot produce."""
+        units = {name: unit_after_value(self.equations.model.environment.dimension(name)).strip() for name in self.used}
+        rows = tuple((name, f"{x:.6g} {units[name]}".strip(), "at its limit" if name in self.at_limits else "")
+                     for name, x in self.inputs.items())  # fmt: skip
+        lacking = (("missing part of the forces", f"{self.missing:.3g}"), ("lost to limits", f"{self.cut:.3g}"))
+        return Sheet(("input", "value", ""), rows, words="inputs"), Sheet(("", ""), lacking)
 
 
 class InputsNotConverged(ValueError):
@@ -209,8 +246,7 @@ def _preferred(given: Any, names: tuple[str, ...], known: tuple[str, ...]) -> np
     return np.array([number(f"preferred: '{name}'", values[name]) for name in names])
 
 
-@on_one_blas_thread
-def required_inputs(
+def balancing_inputs(
     eqs: Equations,
     q: Any,
     v: Any = None,
@@ -225,16 +261,7 @@ def required_inputs(
     inputs: Values | None = None,
     parameters: Values | None = None,
 ) -> Actuation:
-    """The inputs that produce the accelerations a in the state (q, v), or in a State: least squares in the mass metric, and the
-    smallest inputs if there are many solutions. Rates and accelerations that are omitted are zero: the inputs then hold the pose.
-
-    use: the inputs to solve for, by default all but those that prescribe motions and those of `loads`, which are disturbances;
-    the others keep their values. limits: bounds of inputs; by default the `minimum` and `maximum` of the model's parameters, and
-    nonnegative tensions of tendons. forces:
-    additional generalized forces (nv) that the inputs must produce. metric: metric of forces, by default the mass (`ForceMetric`).
-    preferred: if there are many solutions, the one nearest to these inputs is returned instead of the smallest. Inputs that do
-    not act linearly are found by iteration. Constraint forces are computed along with them.
-    """
+    """The inputs that produce the accelerations a in the state (q, v), or in a State; the options are those of `RequiredInputs`."""
     need_equations(eqs)
     kinematic = eqs.model.motion_inputs
     names = name_tuple(use, "use")
@@ -270,17 +297,66 @@ def required_inputs(
     asked, short = float(np.linalg.norm(settled.wanted)), float(np.linalg.norm(weighed(lacking)))
     # only if much of the request is missing can both be round-off
     in_balance = short <= SEARCH.balanced * asked or short <= demand.round_off(u, weighed)
-    room = 1e-9 * (1 + np.abs(u))
     return Actuation(
-        inputs=dict(zip(names, u.tolist(), strict=True)),
-        multipliers=multipliers,
-        residual=left,
-        missing=0.0 if in_balance else short / asked,
-        at_limits=tuple(
-            n for n, x, lo, hi, e in zip(names, u, lower, upper, room, strict=True) if x <= lo + e or x >= hi - e
-        ),
-        rank=int(np.linalg.matrix_rank(settled.effect, tol=1e-9)),
-        binding=tuple(name for name, held_back in zip(names, found.binding, strict=True) if held_back),
-        cut=found.cut,
-        cut_forces=settled.by_input @ ((found.asked - found.inputs) / settled.scale),
-    )
+        names, np.asarray(u), np.asarray(lower), np.asarray(upper), multipliers, left, 0.0 if in_balance else short / asked,
+        int(np.linalg.matrix_rank(settled.effect, tol=1e-9)), np.asarray(found.binding), found.cut,
+        settled.by_input @ ((found.asked - found.inputs) / settled.scale), eqs,
+    )  # fmt: skip
+
+
+class RequiredInputs(Analysis):
+    """Inputs that produce given accelerations in a state: least squares in the mass metric, and the smallest if there are many.
+
+    Rates and accelerations that are omitted are zero: the inputs then hold the pose. Inputs that do not act linearly are found by
+    iteration. Constraint forces are computed along with them.
+    """
+
+    name: ClassVar[str] = "required_inputs"
+    title: ClassVar[str] = "Required inputs"
+    result = Actuation
+    first: ClassVar[tuple[str, ...]] = ("at", "v", "a")
+
+    at: StateGiven = "initial"
+    """State: `initial`, `equilibrium`, or coordinates and rates by name."""
+    v: Annotated[Any, InPython()] = None
+    """Rates, where `at` has positions only."""
+    a: Annotated[Any, InPython()] = None
+    """Accelerations (nv)."""
+    accelerations: ValuesByName = Field(default_factory=dict)
+    """Accelerations by the names of the rates; others are zero."""
+    use: SignalNames | None = None
+    """Inputs to solve for; default: all but those that prescribe motions and those of `loads`, which are disturbances. The others
+    keep their values."""
+    preferred: ValuesByName | None = None
+    """If there are many solutions, the one nearest to these inputs is returned instead of the smallest."""
+    time: Seconds | None = None
+    """Time at which inputs are evaluated [s]; default: that of the state."""
+    limits: Annotated[Limits | None, InPython()] = None
+    """Bounds of inputs; default: `minimum` and `maximum` in the model, and nonnegative tensions of tendons."""
+    forces: Annotated[np.ndarray | None, InPython()] = None
+    """Additional generalized forces (nv) that the inputs must produce."""
+    metric: Annotated[np.ndarray | None, InPython()] = None
+    """Metric of forces (nv x nv); default: the mass matrix (`ForceMetric`)."""
+
+    def faults(self, model: Model) -> Iterator[Problem]:
+        """Names of rates that the robot does not have."""
+        yield from super().faults(model)
+        yield from named_values(("accelerations",), self.accelerations, dict.fromkeys(model.v_names), "rate", model)
+
+    def run(self, eqs: Equations) -> Actuation:
+        """Solve for the inputs."""
+        at: Any = self.at
+        v, t, inputs = self.v, self.time, cast(Values | None, self.inputs)
+        if isinstance(at, str | Mapping):
+            state = state_at(eqs.at(parameters=self.parameters), self.at, 0.0 if t is None else t, where="at")
+            at, v, t = state.q, state.v, state.t
+        a = self.a
+        if self.accelerations:
+            a = np.array([self.accelerations.get(name, 0.0) for name in eqs.rates], dtype=float)
+        return balancing_inputs(
+            eqs, at, v, a, use=self.use, limits=self.limits, forces=self.forces, metric=self.metric,
+            preferred=self.preferred, t=t, inputs=inputs, parameters=self.parameters,
+        )  # fmt: skip
+
+
+required_inputs = function_of(RequiredInputs)

@@ -13,7 +13,7 @@ from pliant.analysis.numerics.saddle import saddle_matrix
 from pliant.analysis.numerics.state import Start, assemble, given_state
 from pliant.analysis.statics.stability import judge
 from pliant.control.limits import Limits, OutOfReach, Shortfalls, actuator_limits, check_holding, closest_inputs
-from pliant.control.required_inputs import required_inputs
+from pliant.control.required_inputs import balancing_inputs
 from pliant.control.task import Coordinates, FramePosition, SearchTask, Task, check_task, parts, searched
 from pliant.engine.contacts import contacts_at_rest
 from pliant.engine.core import check_names
@@ -92,7 +92,7 @@ class StaticModel:
         bound = self.eqs.at(inputs=self.values, parameters=self.parameters).binding
         zero = np.zeros(bound.nv)
         self.q = assemble(self.eqs, bound, 0.0, np.array(q, dtype=float), zero).q
-        found = required_inputs(
+        found = balancing_inputs(
             self.eqs, self.q, zero, zero, use=self.inputs, limits=Limits(self.limits.lower, self.limits.upper),
             preferred=self.values, inputs=self.values, parameters=self.parameters,
         )  # fmt: skip

@@ -206,6 +206,14 @@ def _text(
     return sampled_at_once(lambda times: np.asarray(function(times[None])).ravel(), *span, jumps=ends, name=whole)
 
 
+def input_expression(model: Model, name: str, text: str, parameters: Mapping[str, float], t: ca.SX) -> ca.SX:
+    """An input given as text, as an expression of the time t."""
+    try:
+        return ca.SX(evaluate(_read(text), {**model.environment_with(parameters).values, TIME: t}))
+    except ExpressionError as error:
+        raise ArgumentError(f"the input '{name}': {error}", error.hint) from None
+
+
 def names_in(text: str) -> set[str]:
     """Names that an input given as text depends on; none where it cannot be read."""
     try:

@@ -5,21 +5,27 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import casadi as ca
 import numpy as np
 import scipy
+from pydantic import Field
 
+from pliant.analysis.base import Analysis, Option, Seconds, function_of
 from pliant.analysis.equilibrium import equilibrium
 from pliant.analysis.numerics.status import AnalysisFailed, Status
+from pliant.analysis.result import Along, AnalysisResult, Sheet
 from pliant.analysis.simulate import simulate
-from pliant.engine.equations import Equations, need_equations
+from pliant.engine.equations import Equations
+from pliant.engine.input_values import INSTANT, inputs_over_time, names_in
 from pliant.engine.outputs import output_function, output_names
-from pliant.gradient.differentiable import Analysis, Differentiable, differentiable
-from pliant.language.arguments import ArgumentError, choice, function, is_number, mapping, name_tuple, number, whole
+from pliant.gradient.differentiable import Analysis as OutputAnalysis
+from pliant.gradient.differentiable import Differentiable, differentiable
+from pliant.language.arguments import ArgumentError, function, is_number
+from pliant.language.base import InPython, OneOrList
 from pliant.language.evaluate import evaluate
 from pliant.language.faults import ExpressionError
 from pliant.language.message_text import describe, suggestion
@@ -220,7 +226,7 @@ class Problem:
     minimize: Quantity
     conditions: tuple[Condition, ...]
     bounds: Mapping[str, tuple[float, float]]
-    analysis: Analysis
+    analysis: OutputAnalysis
     options: Mapping[str, Any]
     progress: Callable[[Evaluation], None] | None = None
     way: list[Evaluation] = field(default_factory=list)
@@ -267,11 +273,8 @@ class Problem:
     def try_out(self, x: np.ndarray) -> tuple[float, np.ndarray]:
         """Objective and conditions, without derivatives."""
         values = self.values(x)
-        parameters = {
-            **(self.options.get("parameters") or {}),
-            **{n: v for n, v in values.items() if n not in self.eqs.inputs},
-        }
-        inputs = {**(self.options.get("inputs") or {}), **{n: v for n, v in values.items() if n in self.eqs.inputs}}
+        parameters = {n: v for n, v in values.items() if n not in self.eqs.inputs}
+        inputs = {n: v for n, v in values.items() if n in self.eqs.inputs}
         options = {**self.options, "parameters": parameters or None, "inputs": inputs or None}
         if self.analysis == "equilibrium":
             rest = equilibrium(self.eqs, **options)
@@ -282,6 +285,12 @@ class Problem:
             run = simulate(self.eqs, **options)
             self._note(values, {name: run[name].values for name in self.outputs})
         return self._objective, self._rows
+
+    def again(self, eqs: Equations) -> Any:
+        """The equilibrium or the motion of these equations."""
+        options = {name: x for name, x in self.options.items() if name != "save_at"}
+        analyse: Any = equilibrium if self.analysis == "equilibrium" else simulate
+        return analyse(eqs, on_failure="return", **options)
 
     def _note(self, values: Mapping[str, float], outputs: Mapping[str, np.ndarray]) -> None:
         """Objective and conditions of these outputs; the point is recorded."""
@@ -428,54 +437,115 @@ SEARCHES: dict[str, Callable[[Problem, np.ndarray, int, int], str]] = {
 }
 
 
-Search = Literal["slsqp", "ipopt", "optuna"]
 RANGE = 'give a range: (0.1, 0.2) in SI units, or "10:20 cm"'
 
 
-@dataclass(frozen=True)
-class Optimum:
-    """Result of `optimize`.
+@dataclass(frozen=True, repr=False, eq=False)
+class Optimum(AnalysisResult):
+    """Best values of parameters and inputs; if no point satisfies the conditions, the point with the smallest violation.
 
     Attributes:
-        values: best values of the varied quantities, by name (SI units); start: initial values of the search; bounds: their
-        ranges.
+        minimize: the objective.
+        varied, best, first, low, high: names of the varied quantities, their best and initial values and the ends of their ranges
+            (SI units); by name in `values`, `start` and `bounds`.
         objective: minimum of the objective [its SI unit]; before: its value at the start.
-        spare: margin of each condition relative to its size; negative if it is violated.
-        at_bounds: names of values on a bound of their range.
-        status, message: how the search ended.
-        way: all evaluated points, in order.
+        conditions, margins: the conditions, and the margin of each relative to its size (`spare` by text); negative if violated.
+        evaluated, objectives, evaluated_margins: all evaluated points in order, with their objectives and margins; see `way`.
         equations: the equations with the best values of parameters and inputs.
     """
 
-    minimize: str
-    values: dict[str, float]
-    start: dict[str, float]
-    bounds: dict[str, tuple[float, float]]
-    objective: float
-    before: float
-    spare: dict[str, float]
-    at_bounds: tuple[str, ...]
-    status: Status
-    message: str
-    way: tuple[Evaluation, ...]
-    equations: Equations
+    plots = ("search",)
 
-    def __str__(self) -> str:
-        """The report: the result and the iterations."""
-        width = max(map(len, self.values))
-        lines = [f"minimize {self.minimize}: {self.before:.6g} at the start, {self.objective:.6g} at the end"]
-        for name, x in self.values.items():
-            bound = "  (at its bound)" if name in self.at_bounds else ""
-            lines.append(f"  {name:{width}}  {self.start[name]:>12.6g}  ->  {x:.6g}{bound}")
-        lines += [f"  {text}: {spare_words(spare)}" for text, spare in self.spare.items()]
-        lines += [self.message, "", "the best so far, by evaluation:"]
-        best: Evaluation | None = None
+    minimize: str
+    varied: Annotated[tuple[str, ...], Along("varied", labels=True)]
+    best: Annotated[np.ndarray, Along("varied")]
+    first: Annotated[np.ndarray, Along("varied")]
+    low: Annotated[np.ndarray, Along("varied")]
+    high: Annotated[np.ndarray, Along("varied")]
+    objective: Annotated[float, Along()]
+    before: Annotated[float, Along()]
+    conditions: Annotated[tuple[str, ...], Along("condition", labels=True)]
+    margins: Annotated[np.ndarray, Along("condition")]
+    evaluated: Annotated[np.ndarray, Along("evaluation", "varied")]
+    objectives: Annotated[np.ndarray, Along("evaluation")]
+    evaluated_margins: Annotated[np.ndarray, Along("evaluation", "condition")]
+    equations: Equations
+    at_best: Callable[[], AnalysisResult] | None = None
+    status: Status = Status.CONVERGED
+    message: str = ""
+
+    @property
+    def values(self) -> dict[str, float]:
+        """Best values by name (SI units)."""
+        return dict(zip(self.varied, self.best.tolist(), strict=True))
+
+    @property
+    def start(self) -> dict[str, float]:
+        """Initial values of the search by name (SI units)."""
+        return dict(zip(self.varied, self.first.tolist(), strict=True))
+
+    @property
+    def bounds(self) -> dict[str, tuple[float, float]]:
+        """Ranges by name (SI units)."""
+        return dict(zip(self.varied, zip(self.low.tolist(), self.high.tolist(), strict=True), strict=True))
+
+    @property
+    def spare(self) -> dict[str, float]:
+        """Margin of each condition relative to its size; negative if it is violated."""
+        return dict(zip(self.conditions, self.margins.tolist(), strict=True))
+
+    @property
+    def at_bounds(self) -> tuple[str, ...]:
+        """Names of values on a bound of their range."""
+        near = np.minimum(self.best - self.low, self.high - self.best) < 1e-6 * (self.high - self.low)
+        return tuple(name for name, flag in zip(self.varied, near, strict=True) if flag)
+
+    @property
+    def way(self) -> tuple[Evaluation, ...]:
+        """All evaluated points, in order."""
+        rows = zip(self.evaluated.tolist(), self.objectives.tolist(), self.evaluated_margins.tolist(), strict=True)
+        return tuple(
+            Evaluation(dict(zip(self.varied, x, strict=True)), y, dict(zip(self.conditions, z, strict=True)))
+            for x, y, z in rows
+        )
+
+    def sheets(self) -> list[Sheet]:
+        """Varied values, conditions, and the best points so far."""
+        rows: list[tuple[str, ...]] = []
+        for name, value in self.values.items():
+            bound = " (at its bound)" if name in self.at_bounds else ""
+            rows.append(
+                (name, f"{self.start[name]:.6g}", f"{value:.6g}{bound}", *(f"{x:.6g}" for x in self.bounds[name]))
+            )
+        made = [
+            Sheet(
+                ("", "at the start", "at the end"), ((self.minimize, f"{self.before:.6g}", f"{self.objective:.6g}"),)
+            ),
+            Sheet(("varied (SI)", "at the start", "best", "from", "to"), tuple(rows)),
+        ]
+        if self.conditions:
+            made.append(Sheet(("condition", ""), tuple((x, spare_words(spare)) for x, spare in self.spare.items())))
+        improved: list[tuple[str, ...]] = []
+        least: Evaluation | None = None
         for k, visit in enumerate(self.way, 1):
-            if best is None or _is_better(visit, best):
-                best = visit
-                missed = f", conditions violated by {visit.missed:.2%}" if visit.missed else ""
-                lines.append(f"  {k:5d}  {visit.objective:.6g}{missed}")
-        return "\n".join(lines)
+            if least is None or _is_better(visit, least):
+                least = visit
+                improved.append((str(k), f"{visit.objective:.6g}", f"{visit.missed:.2%}" if visit.missed else ""))
+        head = ("evaluation", "best so far", "conditions violated by" if any(row[2] for row in improved) else "")
+        return [*made, Sheet(head, tuple(improved), words="evaluations")]
+
+    def as_json(self) -> dict[str, Any]:
+        """Values by name, and all evaluated points."""
+        names = ("message", "minimize", "objective", "before", "values", "start", "spare", "at_bounds")
+        return {
+            "status": str(self.status),
+            **{x: getattr(self, x) for x in names},
+            "way": [asdict(x) for x in self.way],
+        }
+
+    def further(self) -> Sequence[AnalysisResult]:
+        """The equilibrium or the motion with the best values."""
+        return () if self.at_best is None else (self.at_best(),)
 
 
 def spare_words(spare: float) -> str:
@@ -488,66 +558,6 @@ def spare_words(spare: float) -> str:
 def _is_better(one: Evaluation, other: Evaluation) -> bool:
     """Whether a point violates the conditions less or, if it satisfies them, has a lower objective."""
     return (one.missed, one.objective) < (other.missed, other.objective)
-
-
-def optimize(
-    eqs: Equations,
-    minimize: str,
-    vary: Mapping[str, Any],
-    *,
-    subject_to: Sequence[str] | str = (),
-    analysis: Analysis = "equilibrium",
-    method: Search = "slsqp",
-    evaluations: int = 200,
-    seed: int = 0,
-    progress: Callable[[Evaluation], None] | None = None,
-    on_failure: Literal["raise", "return"] = "raise",
-    **options: Any,
-) -> Optimum:
-    """Minimize an expression of outputs over parameters and constant inputs.
-
-    minimize: an expression of outputs, their components and parameters, as in model files: "(tip.x - 20 cm)^2 + 0.1*far1^2/N^2".
-    vary: the range of each parameter or input, by name: (low, high) in SI units, or text, "10:20 cm". The search starts from the
-        value of the equations, or from the middle of the range if that is outside.
-    subject_to: conditions, "tip.z >= 10 cm" or "tip.x == 0".
-    analysis: "equilibrium", or "simulate" with its options (`until` is needed): outputs are those at the end, or at the times
-        `save_at`, over which the mean is minimized and at each of which conditions hold.
-    method: "slsqp" (SciPy) or "ipopt", which use gradients; "optuna", which samples and needs no derivatives.
-    evaluations: maximum number of search steps, or number of samples. seed: of the samples.
-
-    Raises AnalysisFailed if no point satisfies the conditions.
-
-    Example::
-
-        best = pliant.optimize(pliant.derive("trunk"), "far1^2", {"far1": "0:20 N", "far_offset": "5:10 mm"},
-                               subject_to="tip.x >= 10 cm")
-        print(best)
-    """
-    need_equations(eqs)
-    choice("analysis", analysis, ("simulate", "equilibrium"))
-    choice("method", method, tuple(SEARCHES))
-    choice("on_failure", on_failure, ("raise", "return"))
-    function("progress", progress)
-    most = int(number("evaluations", evaluations, at_least=1, at_most=NUMBERS.most_evaluations))
-    seed = whole("seed", seed, least=0)
-    bounds = {name: _range(eqs, name, given) for name, given in mapping("vary", vary).items()}
-    if not bounds:
-        raise ArgumentError("nothing varies", 'write vary={"length": "10:20 cm"}')
-    if analysis == "simulate" and "until" not in options:
-        raise ArgumentError("a simulation needs an end time", "write until=2.0")
-    names = tuple(bounds)
-    conditions = tuple(condition(eqs, text, names) for text in name_tuple(subject_to, "subject_to") or ())
-    problem = Problem(eqs, quantity(eqs, minimize, names), conditions, bounds, analysis, options, progress)
-    if not problem.outputs:
-        known = ", ".join(list(eqs.model.spec.outputs)[:12]) or "none: add some to the model"
-        raise ArgumentError("no output of the robot is named", f"outputs are {known}")
-    start = _start(eqs, bounds, options)
-    stopped = _searched(problem, SEARCHES[method], start, most, seed)
-    ended = Status.COMPLETED if method == "optuna" else Status.CONVERGED
-    found = _optimum(problem, minimize, start, stopped, ended)
-    if on_failure == "raise" and found.status == Status.FAILED:
-        raise AnalysisFailed(found.message, found)
-    return found
 
 
 def _searched(problem: Problem, search: Any, start: np.ndarray, most: int, seed: int) -> str:
@@ -572,11 +582,6 @@ def _optimum(problem: Problem, minimize: str, start: np.ndarray, stopped: str, e
         if _is_better(visit, best):
             best = visit
     eqs, count = problem.eqs, len(problem.way)
-    at_bounds = tuple(
-        name for name, (low, high) in problem.bounds.items()
-        if min(best.values[name] - low, high - best.values[name]) < 1e-6 * (high - low)
-    )  # fmt: skip
-    spare = dict(best.spare)
     if best.missed:
         status, ending = (
             Status.FAILED,
@@ -586,29 +591,31 @@ def _optimum(problem: Problem, minimize: str, start: np.ndarray, stopped: str, e
     elif stopped:
         status, ending = Status.STOPPED, f"stopped after {count} evaluations: {stopped}"
     else:
-        status, ending = (
-            ended,
-            f"{ended} after {count} evaluations" + ("; all conditions are satisfied" if spare else ""),
-        )
+        status, ending = ended, f"{ended} after {count} evaluations"
+        ending += "; all conditions are satisfied" if best.spare else ""
     inputs = {n: x for n, x in best.values.items() if n in eqs.inputs}
-    parameters = {n: x for n, x in best.values.items() if n not in inputs}
+    there = eqs.at(inputs=inputs, parameters={n: x for n, x in best.values.items() if n not in inputs})
+    names, texts = tuple(problem.bounds), tuple(best.spare)
+    low, high = np.array(list(problem.bounds.values())).T
     return Optimum(
-        minimize, dict(best.values), problem.values(start), dict(problem.bounds), best.objective, problem.way[0].objective,
-        spare, at_bounds, status, ending, tuple(problem.way), eqs.at(inputs=inputs, parameters=parameters),
+        minimize, names, np.array([best.values[x] for x in names]), np.array(list(problem.values(start).values())), low, high,
+        best.objective, problem.way[0].objective, texts, np.array([best.spare[x] for x in texts]),
+        np.array([[visit.values[x] for x in names] for visit in problem.way]),
+        np.array([visit.objective for visit in problem.way]),
+        np.array([[visit.spare[x] for x in texts] for visit in problem.way]).reshape(count, len(texts)),
+        there, lambda: problem.again(there), status, ending,
     )  # fmt: skip
 
 
-def _start(eqs: Equations, bounds: Mapping[str, tuple[float, float]], options: Mapping[str, Any]) -> np.ndarray:
+def _start(eqs: Equations, bounds: Mapping[str, tuple[float, float]]) -> np.ndarray:
     """The starting point of the search, as fractions of the ranges."""
-    given = {**mapping("parameters", options.get("parameters")), **mapping("inputs", options.get("inputs"))}
     shares = []
     for name, (low, high) in bounds.items():
-        held = eqs.binding.held[eqs.inputs.index(name)] if name in eqs.inputs else None
-        value = given.get(name, eqs.parameters[name] if held is None else held)
-        if not is_number(value):
+        if name in eqs.inputs and not is_number(eqs.given_inputs.get(name, 0.0)):
             raise ArgumentError(
                 f"'{name}' follows a function of time here; only numbers can vary", "leave it out of `inputs`"
             )
+        value = eqs.binding.held[eqs.inputs.index(name)] if name in eqs.inputs else eqs.parameters[name]
         share = (float(value) - low) / (high - low)
         shares.append(share if 0 <= share <= 1 else 0.5)
     return np.array(shares)
@@ -641,3 +648,92 @@ def _read_range(eqs: Equations, name: str, text: str) -> tuple[float, float]:
             "use a unit of that dimension",
         )
     return found.low, found.high
+
+
+class Optimize(Analysis):
+    """Find the values of parameters and inputs that minimize an expression of outputs.
+
+    Outputs are those of the equilibrium, or of the end of a motion; with `save_at`, the mean over these times is minimized, and
+    conditions hold at each of them. The search starts from the values of the model, or from the middle of a range that does not
+    contain them, and fails if no point satisfies the conditions.
+
+    Example::
+
+        best = pliant.optimize(pliant.derive("trunk"), "far1^2", {"far1": "0:20 N", "far_offset": "5:10 mm"},
+                               subject_to="tip.x >= 10 cm")
+        print(best)
+    """
+
+    name: ClassVar[str] = "optimize"
+    title: ClassVar[str] = "Optimum"
+    result = Optimum
+    first: ClassVar[tuple[str, ...]] = ("minimize", "vary")
+
+    minimize: Annotated[str, Option("EXPR")]
+    """Expression to minimize, of outputs, their components and parameters: `(tip.x - 20 cm)^2 + 0.1*far1^2/N^2`."""
+    vary: Annotated[dict[str, Any], Option("NAME=LOW:HIGH")]
+    """Parameters and inputs with their ranges: `length: 10:20 cm`, or two numbers in SI units."""
+    subject_to: Annotated[tuple[str, ...], OneOrList(), Option("COND", repeated=True)] = ()
+    """Conditions, such as `tip.z >= 10 cm` or `force == 2 N`."""
+    analysis: Literal["equilibrium", "simulate"] = "equilibrium"
+    """Analysis that computes the outputs: equilibrium or simulate."""
+    until: Seconds | None = None
+    """End of the motion [s], for simulate."""
+    save_at: Annotated[tuple[Seconds, ...], OneOrList()] | None = None
+    """Times of the motion at which outputs are evaluated [s]; default: its end."""
+    method: Literal["slsqp", "ipopt", "optuna"] = "slsqp"
+    """Search: slsqp or ipopt (by gradients), or optuna (by samples)."""
+    evaluations: Annotated[int, Field(ge=1, le=1_000_000_000, strict=True)] = 200
+    """Maximum number of search steps, or number of samples."""
+    seed: Annotated[int, Field(ge=0, lt=2**63, strict=True)] = 0
+    """Seed of the samples."""
+    settings: Annotated[Mapping[str, Any] | None, InPython()] = None
+    """Further options of the equilibrium or the simulation, by name."""
+    progress: Annotated[Callable[[Evaluation], None] | None, InPython()] = None
+    """Called after each evaluation."""
+
+    def reported(self, *report: Any) -> tuple[str, str]:
+        """The search, and the objective of an evaluation, and how far it violates the conditions."""
+        (visit,) = report
+        missed = f", conditions violated by {visit.missed:.2%}" if visit.missed else ""
+        return f"search by {self.method}", f"objective {visit.objective:.6g} (SI){missed}"
+
+    def run(self, eqs: Equations) -> Optimum:
+        """Search by the chosen method."""
+        function("progress", self.progress)
+        eqs, options = self._prepared(eqs)
+        bounds = {name: _range(eqs, name, given) for name, given in self.vary.items()}
+        if not bounds:
+            raise ArgumentError("nothing varies", 'write vary={"length": "10:20 cm"}')
+        names = tuple(bounds)
+        conditions = tuple(condition(eqs, text, names) for text in self.subject_to)
+        minimize = quantity(eqs, self.minimize, names)
+        problem = Problem(eqs, minimize, conditions, bounds, self.analysis, options, self.progress)
+        if not problem.outputs:
+            known = ", ".join(list(eqs.model.spec.outputs)[:12]) or "none: add some to the model"
+            raise ArgumentError("no output of the robot is named", f"outputs are {known}")
+        start = _start(eqs, bounds)
+        stopped = _searched(problem, SEARCHES[self.method], start, self.evaluations, self.seed)
+        ended = Status.COMPLETED if self.method == "optuna" else Status.CONVERGED
+        return _optimum(problem, self.minimize, start, stopped, ended)
+
+    def _prepared(self, eqs: Equations) -> tuple[Equations, dict[str, Any]]:
+        """The equations with the given inputs and parameters, and the options of the analysis."""
+        if self.analysis == "simulate" and self.until is None:
+            raise ArgumentError("a simulation needs an end time", "write until=2.0, --until 2")
+        if self.analysis != "simulate" and self.until is not None:
+            raise ArgumentError("until applies to simulations only", "add analysis='simulate', --analysis simulate")
+        for name, value in (self.inputs or {}).items():
+            if isinstance(value, str) and (used := names_in(value) & set(self.vary)):
+                raise ArgumentError(
+                    f"the input '{name}' depends on the parameter '{min(used)}', which varies here",
+                    "write the dependence into the model instead",
+                )
+        given = inputs_over_time(eqs, self.inputs, self.parameters, 0.0, self.until or INSTANT)
+        own = {"until": self.until, "save_at": self.save_at}
+        return eqs.at(inputs=given, parameters=self.parameters), {
+            **{name: x for name, x in own.items() if x is not None}, **(self.settings or {})
+        }  # fmt: skip
+
+
+optimize = function_of(Optimize)

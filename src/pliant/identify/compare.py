@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from functools import cached_property
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
+from pliant.analysis.base import Analysis, Option, Seconds, SignalNames, function_of
 from pliant.analysis.derivation.derive import derive
 from pliant.analysis.equilibrium import equilibrium
 from pliant.analysis.integrators import Method, Rosenbrock
-from pliant.analysis.numerics.blas_threads import on_one_blas_thread
 from pliant.analysis.numerics.status import Status
+from pliant.analysis.remark import remark
+from pliant.analysis.result import Along, AnalysisResult, Sheet
 from pliant.analysis.simulate import simulate
 from pliant.engine.equations import Equations, InputValues
 from pliant.engine.input_values import inputs_over_time
@@ -29,14 +32,15 @@ from pliant.identify.recording import (
     thousandths,
     time_slack,
     undriven,
+    window_of,
 )
-from pliant.language.arguments import ArgumentError, mapping, name_tuple, numbers, pair, positive
+from pliant.language.arguments import ArgumentError, numbers, pair, positive
+from pliant.language.base import InPython, OneOrList
 from pliant.language.faults import SpecError
 from pliant.language.names import canonical
-from pliant.language.provided import called, with_remarks
-from pliant.language.recording import Recording
-from pliant.robot.fields import need_spec
-from pliant.robot.robot import RobotSpec
+from pliant.language.provided import with_remarks
+from pliant.language.recording import Recording, read_recording
+from pliant.robot.reader import load_text
 from pliant.robot.rod_switch import parse_rod_model, rods_named, with_rod_model
 
 # A recording is compared to a fraction of a millimetre: smaller steps change the tip of the bundled arm by some micrometres.
@@ -113,11 +117,121 @@ class Comparison:
         )
 
 
-class Comparisons(list[Comparison]):
-    """The rows of a comparison, shown as a table in notebooks."""
+ARRAYS = ("time", "path", "measured", "static_times", "static_path")
+"""Attributes of a comparison that are not a single number or text."""
 
-    def _repr_html_(self) -> str:
-        return str(called("Comparisons.html", self))
+
+NUMBERS = tuple(x.name for x in fields(Comparison) if x.type in ("float", "int"))
+"""Names of the numbers of a comparison."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Comparisons(AnalysisResult):
+    """Comparisons of rod models: a sequence of `Comparison`s, one for each.
+
+    Attributes:
+        models, numbers, statuses, notes: names of the models; their `NUMBERS`, models x numbers; completed or failed; remarks.
+        time, measured, paths: times [s], the reference (times x components) and the path with each model.
+        static_times, static_paths: times [s], and points at rest with each model.
+        unit: of errors. output, output_unit: the compared output, and the SI unit of the paths.
+        reference: what they are compared with: "recording", or the last model. against: the same as a file or a rod model.
+    """
+
+    plots = ("compare",)
+
+    models: Annotated[tuple[str, ...], Along("model", labels=True)]
+    numbers: Annotated[np.ndarray, Along("model", "number")]
+    statuses: Annotated[tuple[str, ...], Along("model")]
+    notes: Annotated[tuple[str, ...], Along("model")]
+    time: Annotated[np.ndarray, Along("time", unit="s")]
+    measured: Annotated[np.ndarray, Along("time", "component")]
+    paths: Annotated[np.ndarray, Along("model", "time", "component")]
+    static_times: Annotated[np.ndarray, Along("rest", unit="s")]
+    static_paths: Annotated[np.ndarray, Along("model", "rest", "component")]
+    unit: str
+    output: str
+    output_unit: str
+    reference: str
+    against: str
+    equations: Equations
+    status: Status = Status.COMPLETED
+    message: str = ""
+
+    @classmethod
+    def of(cls, rows: Sequence[Comparison], eqs: Equations, against: str) -> Comparisons:
+        """Rows as one result."""
+        first = rows[0]
+        failed = any(row.status == Status.FAILED for row in rows)
+        return cls(
+            tuple(row.rod for row in rows), np.array([[getattr(row, x) for x in NUMBERS] for row in rows], dtype=float),
+            tuple(str(row.status) for row in rows), tuple("\n".join(row.notes) for row in rows), first.time, first.measured,
+            np.array([row.path for row in rows]), first.static_times, np.array([row.static_path for row in rows]),
+            first.unit, first.output, first.output_unit, first.reference, against, eqs,
+            Status.STOPPED if failed else Status.COMPLETED,
+            f"compared with the {'recording' if first.reference == 'recording' else f'{first.reference} model'}",
+        )  # fmt: skip
+
+    @cached_property
+    def rows(self) -> tuple[Comparison, ...]:
+        """The comparison of each model."""
+        made = []
+        for k, rod in enumerate(self.models):
+            numbers: dict[str, Any] = dict(zip(NUMBERS, self.numbers[k].tolist(), strict=True))
+            numbers["states"] = int(numbers["states"])
+            made.append(
+                Comparison(
+                    rod, **numbers, time=self.time, path=self.paths[k], measured=self.measured,
+                    static_times=self.static_times, static_path=self.static_paths[k],
+                    notes=tuple(filter(None, self.notes[k].split("\n"))), unit=self.unit, output=self.output,
+                    output_unit=self.output_unit, reference=self.reference, status=Status(self.statuses[k]),
+                )
+            )  # fmt: skip
+        return tuple(made)
+
+    def __len__(self) -> int:
+        return len(self.models)
+
+    def __iter__(self) -> Iterator[Comparison]:
+        return iter(self.rows)
+
+    def __getitem__(self, index: int) -> Comparison:
+        return self.rows[index]
+
+    def labels(self) -> dict[str, Sequence[str]]:
+        """Names of the numbers."""
+        return {"number": NUMBERS}
+
+    def sheets(self) -> tuple[Sheet, ...]:
+        """Accuracy and speed, and the cost of deriving the equations."""
+        what = "model" if set(self.models) == {"model"} else "rod"
+        errors: list[tuple[str, ...]] = []
+        costs: list[tuple[str, ...]] = []
+        for row in self:
+            name = "as it is" if row.rod == "model" else row.rod
+            if row.status == Status.FAILED:
+                errors.append((name, "failed", *[""] * 7))
+                continue
+            static = f"{row.static_s:.2g}" if len(row.static_times) else "-"
+            speed = f"{row.realtime_factor:.0f}" if row.realtime_factor >= 10 else f"{row.realtime_factor:.2g}"
+            numbers = (row.mean_error_mm, row.mean_error_percent, row.max_error_mm, row.static_mean_error_mm)
+            shown = ("-" if x != x else f"{x:.3g}" for x in numbers)
+            errors.append((name, str(row.states), static, f"{row.run_s:.2g}", speed, *shown))
+            sizes = (f"{row.code_kb:.0f}", f"{row.memory_kb:.0f}")
+            costs.append((name, str(row.states), f"{row.derive_s:.2g}", f"{row.compile_s:.2g}", *sizes))
+        unit = f"[{self.unit}]"
+        head = ("static [s]", "run [s]", "times real-time", f"mean {unit}", "mean [%]", f"max {unit}", f"rest {unit}")
+        return (
+            Sheet((what, "states", *head), tuple(errors)),
+            Sheet((what, "states", "derive [s]", "compile [s]", "code [kB]", "memory [kB]"), tuple(costs)),
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """One row for each model."""
+        names = [x.name for x in fields(Comparison) if x.name not in ARRAYS]
+        return {
+            "status": "failed" if Status.FAILED in self.statuses else "ok", "against": self.against,
+            "rest_at": self.static_times, "rows": [{name: getattr(row, name) for name in names} for row in self],
+        }  # fmt: skip
 
 
 NEVER_AT_REST = (
@@ -131,9 +245,6 @@ FREE_MOTION = (
     "(`rest_at`, --rest-at)"
 )
 """Note for recordings of a free motion, or of a robot without inputs."""
-
-ARRAYS = ("time", "path", "measured", "static_times", "static_path")
-"""Attributes of a comparison that are not a single number or text."""
 
 
 @dataclass(frozen=True)
@@ -162,105 +273,18 @@ class _Failed:
         return "; ".join(str(fault) for fault in faults)
 
 
-@on_one_blas_thread
-def compare(
-    robot: RobotSpec,
-    rod: str | Mapping[str, Sequence[str]] | None = None,
-    kinds: Sequence[str] = (),
-    recording: Recording | None = None,
-    *,
-    output: str = "tip",
-    columns: Sequence[str] | None = None,
-    window: tuple[float, float] | None = None,
-    rest_at: Sequence[float] | None = None,
-    until: float | None = None,
-    inputs: InputValues | None = None,
-    method: Method | None = None,
-) -> Comparisons:
-    """Simulate the robot with each rod model and compare an output (a point) with the recording's columns.
-
-    rod, kinds: a rod, and its models (`pcs:3`); without them, the robot as it is. For several rods, a dictionary of the models of
-        each, {"arm": ["pcs:3", "pcs:6"], "finger": ["pcs:2", "pcs:4"]}: rows use the first of each, the second of each, and so on.
-        A list of one model applies to all rows.
-    columns: those of the output; by default the ones named after it (`tip.x`, `tip.y`, `tip.z`), or x, y, z.
-    rest_at: times [s] at whose inputs equilibria are compared; by default near the ends of intervals of constant inputs.
-    inputs: of the model, as for `simulate`, that the recording has no columns of.
-    Without a recording, the models are compared with the last (finest) of them over `until` seconds (1 by default) from the
-    model's start, and at equilibrium under the initial inputs.
-    """
-    need_spec(robot)
-    check_recording(recording)
-    kinds = name_tuple(kinds, "kinds") or ()
-    if not isinstance(output, str) or output not in robot.outputs:
-        raise ArgumentError(f"the model has no output '{output}'; it has {', '.join(robot.outputs) or 'none'}")
-    choices = _choices(rod, kinds)
-    for kind in {kind for models in choices for kind in models.values()}:
-        parse_rod_model(kind)  # misspelled ones are errors, not rows
-    if recording is None and len(choices) < 2:
-        raise ArgumentError("without a recording the last rod model is the reference: give at least two")
-    times, inside = _compared_times(recording, until, window, rest_at)
-    runs: list[_Run | _Failed] = []
-    remarks: list[str] = []
-    for models in choices:
-        try:
-            changed = robot
-            for name, kind in models.items():
-                changed = with_rod_model(changed, name, kind)
-            eqs, driven = _driven(derive(changed), recording, inputs, times)
-            if output not in eqs.model.spec.outputs:
-                raise ArgumentError(f"the robot has no output '{output}' with this rod model")
-            if recording is not None and not remarks:
-                columns = compared_columns(eqs.model, recording, output, columns)
-                remarks += undriven(eqs.model, recording, [*driven, *columns])
-                remarks += missing_rows(recording, columns)
-            if rest_at is None:
-                rest_at = [0.0] if recording is None else plateaus(recording, driven) if driven else []
-                if not rest_at:
-                    remarks.append(NEVER_AT_REST if driven else FREE_MOTION)
-            runs.append(
-                _run(_truly(models, eqs), eqs, output, times, rest_at, DEFAULT_METHOD if method is None else method)
-            )
-        except (SpecError, ValueError) as reason:
-            runs.append(_Failed(_words(models), reason))
-    computed = [run for run in runs if isinstance(run, _Run)]
-    failed = [run for run in runs if isinstance(run, _Failed)]
-    if failed and (not computed or len(choices) == 1):
-        raise failed[0].reason
-    rests = np.asarray(rest_at, dtype=float)
-    if recording is None:
-        last = runs[-1]
-        if isinstance(last, _Failed):
-            raise ArgumentError(f"the reference {last.kind}, the last rod model, cannot be computed: {last.words}")
-        measured, static, reference = last.path, last.static, last.kind
-    else:
-        measured = np.stack([recording.measured(name) for name in columns or ()], axis=1)
-        static = np.stack([np.interp(rests, times, column) for column in measured.T], axis=1)
-        reference = "recording"
-    rows = {
-        id(run): _row(run, [*choices[0]], output, measured, times, inside, rests, static, reference) for run in computed
-    }
-    first = next(iter(rows.values()))
-    listed = [rows[id(run)] if isinstance(run, _Run) else _failed_row(run, first) for run in runs]
-    return Comparisons([replace(listed[0], notes=(*remarks, *listed[0].notes)), *listed[1:]])
-
-
-def _choices(rod: str | Mapping[str, Sequence[str]] | None, kinds: Sequence[str]) -> list[dict[str, str]]:
+def _choices(rods: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
     """The rod models of each row by rod; none for the robot as it is."""
-    several = isinstance(rod, Mapping)
-    if (rod is None or several) != (not kinds) or (several and not rod):
-        raise ArgumentError("`rod` and `kinds` belong together", 'give both: "arm", ["pcs:3", "cosserat:5"]')
-    if rod is None:
+    if not rods:
         return [{}]
-    lists = mapping("rod", rod) if isinstance(rod, Mapping) else {rod: kinds}
-    lists = {name: name_tuple(models, f"the models of '{name}'") or () for name, models in lists.items()}
-    count = max(map(len, lists.values()))
-    if any(len(models) not in (1, count) for models in lists.values()):
-        listed = ", ".join(f"{name} {len(models)}" for name, models in lists.items())
+    count = max(map(len, rods.values()))
+    if any(len(models) not in (1, count) for models in rods.values()):
+        listed = ", ".join(f"{name} {len(models)}" for name, models in rods.items())
         raise ArgumentError(
             f"rods have different numbers of models to compare: {listed}",
             "the first of each are compared, then the second of each, and so on; give as many for each, or one for all",
         )
-    return [{name: models[k] if len(models) > 1 else models[0] for name, models in lists.items()} for k in range(count)]
+    return [{name: models[k] if len(models) > 1 else models[0] for name, models in rods.items()} for k in range(count)]
 
 
 def _driven(
@@ -413,3 +437,138 @@ def _failed_row(failed: _Failed, like: Comparison) -> Comparison:
         like, **numbers, rod=failed.kind, states=0, realtime_factor=none, path=np.full_like(like.path, none),
         static_path=np.full_like(like.static_path, none), notes=(f"{failed.kind}: {failed.words}",), status=Status.FAILED,
     )  # fmt: skip
+
+
+# -- remarks -----------------------------------------------------------------------------------------------------------
+
+
+@remark(
+    "a model fails, does not come to rest, or the recording does not say when it rests", "such rows have no numbers"
+)
+def notes_on_models(eqs: Equations, result: Comparisons) -> str | None:
+    """What rows lack, and what the recording does not tell."""
+    return "; ".join(dict.fromkeys(note for row in result for note in row.notes)) or None
+
+
+class Compare(Analysis):
+    """Compare a model, or several rod models, with a recording or with each other: accuracy and cost.
+
+    An output (a point) is compared with the columns of a recording that drives the inputs; without a recording, the last rod model
+    is the reference, over `until` seconds from the start of the model, and at equilibrium under the initial inputs.
+    """
+
+    name: ClassVar[str] = "compare"
+    title: ClassVar[str] = "Comparison"
+    result = Comparisons
+    remarks = (notes_on_models,)
+    first: ClassVar[tuple[str, ...]] = ("rods", "recording")
+    flags: ClassVar[Mapping[str, str]] = {"begin": "--from", "end": "--to"}
+
+    rods: Annotated[dict[str, Annotated[tuple[str, ...], OneOrList()]] | None, Option("NAME=KIND:N,...")] = None
+    """Rods and their models, such as `arm=pcs:3,cosserat:10`: the first of each rod are compared, then the second, and so on; one
+    model applies to all rows. Default: the model as it is."""
+    recording: Annotated[Recording | None, InPython()] = None
+    """The recording."""
+    against: Annotated[str | None, Option("FILE")] = None
+    """File with the recording: .csv, .parquet or .mat with columns t [s], p1 [Pa], ..."""
+    output: str = "tip"
+    """Output of the model to compare."""
+    columns: SignalNames | None = None
+    """Columns of that output in the recording; default: those named after it (`tip.x`, `tip.y`, `tip.z`), or x, y, z."""
+    begin: Seconds | None = None
+    """Start of the time window [s]."""
+    end: Seconds | None = None
+    """End of the time window [s]."""
+    rest_at: Annotated[tuple[Seconds, ...], OneOrList()] | None = None
+    """Times at whose inputs equilibria are compared [s]; default: near the ends of intervals of constant inputs."""
+    until: Seconds | None = None
+    """Duration without a recording [s]; default 1 s."""
+    method: Annotated[Method | None, InPython()] = None
+    """Integrator of the motions."""
+
+    def run(self, eqs: Equations) -> Comparisons:
+        """Simulate the robot with each rod model, and measure the distance of the output from the reference."""
+        check_recording(self.recording)
+        recording = read_recording(self.against) if self.against is not None else self.recording
+        robot, output, columns = eqs.model.spec, self.output, self.columns
+        self._refuse(eqs, recording)
+        if output not in robot.outputs:
+            raise ArgumentError(f"the model has no output '{output}'; it has {', '.join(robot.outputs) or 'none'}")
+        choices = _choices(self.rods or {})
+        for kind in {kind for models in choices for kind in models.values()}:
+            parse_rod_model(kind)  # misspelled ones are errors, not rows
+        if recording is None and len(choices) < 2:
+            raise ArgumentError("without a recording the last rod model is the reference: give at least two")
+        times, inside = _compared_times(recording, self.until, window_of(self.begin, self.end), self.rest_at)
+        rest_at: Sequence[float] | None = self.rest_at
+        runs: list[_Run | _Failed] = []
+        remarks: list[str] = []
+        for models in choices:
+            try:
+                here, driven = _driven(_changed(eqs, models), recording, self.inputs, times)
+                if output not in here.model.spec.outputs:
+                    raise ArgumentError(f"the robot has no output '{output}' with this rod model")
+                if recording is not None and not remarks:
+                    columns = compared_columns(here.model, recording, output, columns)
+                    remarks += undriven(here.model, recording, [*driven, *columns])
+                    remarks += missing_rows(recording, columns)
+                if rest_at is None:
+                    rest_at = [0.0] if recording is None else plateaus(recording, driven) if driven else []
+                    if not rest_at:
+                        remarks.append(NEVER_AT_REST if driven else FREE_MOTION)
+                runs.append(_run(_truly(models, here), here, output, times, rest_at, self.method or DEFAULT_METHOD))
+            except (SpecError, ValueError) as reason:
+                runs.append(_Failed(_words(models), reason))
+        rows = _rows(runs, recording, columns, output, times, inside, np.asarray(rest_at, dtype=float), [*choices[0]])
+        rows = [replace(rows[0], notes=(*remarks, *rows[0].notes)), *rows[1:]]
+        named = list(self.rods or {})
+        against = rows[-1].rod if len(named) != 1 else f"{named[0]}={rows[-1].rod}"
+        return Comparisons.of(rows, eqs, against if recording is None else self.against or recording.file)
+
+    def _refuse(self, eqs: Equations, recording: Recording | None) -> None:
+        """Reject options that do not belong together."""
+        if recording is not None:
+            return
+        if self.columns is not None:
+            raise ArgumentError("columns apply to recordings only", "give one with --against FILE")
+        if not self.rods:
+            rods = eqs.model.spec.rods
+            example = f"--rods {next(iter(rods), 'arm').partition('[')[0]}=pcs:3,cosserat:5"
+            more = f", or rod models to compare with each other with {example}" if rods else ""
+            raise ArgumentError("there is nothing to compare with", f"give a recording with --against FILE{more}")
+
+
+compare = function_of(Compare)
+
+
+def _changed(eqs: Equations, models: Mapping[str, str]) -> Equations:
+    """The equations with other rod models."""
+    if not models:
+        return eqs
+    robot = load_text(eqs.model.text)
+    for name, kind in models.items():
+        robot = with_rod_model(robot, name, kind)
+    return derive(robot).at(inputs=eqs.given_inputs, parameters=eqs.given_parameters)
+
+
+def _rows(
+    runs: Sequence[_Run | _Failed], recording: Recording | None, columns: Sequence[str] | None, output: str,
+    times: np.ndarray, inside: np.ndarray, rests: np.ndarray, changed: Sequence[str],
+) -> list[Comparison]:  # fmt: skip
+    """The comparison of each run with the recording, or with the last run."""
+    computed = [run for run in runs if isinstance(run, _Run)]
+    failed = [run for run in runs if isinstance(run, _Failed)]
+    if failed and (not computed or len(runs) == 1):
+        raise failed[0].reason
+    if recording is None:
+        last = runs[-1]
+        if isinstance(last, _Failed):
+            raise ArgumentError(f"the reference {last.kind}, the last rod model, cannot be computed: {last.words}")
+        measured, static, reference = last.path, last.static, last.kind
+    else:
+        measured = np.stack([recording.measured(name) for name in columns or ()], axis=1)
+        static = np.stack([np.interp(rests, times, column) for column in measured.T], axis=1)
+        reference = "recording"
+    rows = {id(run): _row(run, changed, output, measured, times, inside, rests, static, reference) for run in computed}
+    first = next(iter(rows.values()))
+    return [rows[id(run)] if isinstance(run, _Run) else _failed_row(run, first) for run in runs]

@@ -4,30 +4,46 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from math import floor, isfinite, log10
-from typing import Any
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
+from pydantic import Field, StrictBool
 
+from pliant.analysis.base import Analysis, AnyNumber, Option, Seconds, SignalNames, function_of, named_values
 from pliant.analysis.derivation.derive import derive_with_rods
 from pliant.analysis.integrators import Method, Rosenbrock
 from pliant.analysis.numerics.blas_threads import on_one_blas_thread
 from pliant.analysis.numerics.status import Status
+from pliant.analysis.remark import remark
+from pliant.analysis.result import Along, AnalysisResult, Sheet
 from pliant.engine.core import check_names
-from pliant.engine.equations import Equations, need_equations
+from pliant.engine.equations import Equations
+from pliant.engine.model.model import Model
 from pliant.engine.model.recorded_inputs import driving_columns
 from pliant.engine.outputs import output_units
 from pliant.identify.cross_validation import HeldOut, Profile, cross_validate, profile
 from pliant.identify.measurement import Measurement, prediction_of, samples_of
-from pliant.identify.recording import check_recording, compared_columns, missing_rows, thousandths, undriven
+from pliant.identify.recording import (
+    LEAST_REST,
+    check_recording,
+    compared_columns,
+    missing_rows,
+    plateaus,
+    thousandths,
+    undriven,
+    window_of,
+    with_inputs_of,
+)
 from pliant.identify.search import Search, Solution, Target, Unknowns, least_squares_step, mean_distances
 from pliant.language.arguments import ArgumentError, function, listed, mapping, name_tuple, numbers, pair, positive
+from pliant.language.base import InPython, OneOrList, Problem
 from pliant.language.faults import ExpressionError, SpecError
 from pliant.language.message_text import describe, unit_text
-from pliant.language.provided import called, with_remarks
-from pliant.language.recording import Recording
+from pliant.language.recording import Recording, read_recording
 from pliant.language.units import parse_unit
 from pliant.robot.rod_switch import with_fineness
 
@@ -156,77 +172,187 @@ class FittedPath:
     fitted: np.ndarray
 
 
-@dataclass(frozen=True, repr=False)
-class Fit:
-    """Parameters found from recordings.
+@dataclass(frozen=True)
+class FitProgress:
+    """Progress of a fit. stage: what is done; error: mean error of the latest evaluation [unit]."""
+
+    stage: str
+    count: int
+    error: float
+    unit: str
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Fit(AnalysisResult):
+    """Parameters found from recordings; all numbers are in SI units.
 
     Attributes:
-        status: converged, or stopped after the maximum number of evaluations.
-        parameters: values found (SI units).
-        start: values before.
-        deviations: standard deviations, from the curvature of the fit, the priors, and the scatter and
-            autocorrelation of the residuals (neighbouring samples have correlated errors and count as fewer samples).
-        intervals: 95 % confidence intervals.
+        names, values, first, standard_deviations, low, high: the parameters (`NAME`, or `NAME@RECORDING`), the values found, those
+            before, their standard deviations, and the ends of their 95 % confidence intervals; by name in `parameters`, `start`,
+            `deviations` and `intervals`. Deviations come from the curvature of the fit, the priors, and the scatter and
+            autocorrelation of the residuals (neighbouring samples have correlated errors and count as fewer samples); they are
+            infinite for parameters that the recordings do not determine.
         correlation: of the errors of the parameters, parameters x parameters, from -1 to 1.
-        at_bounds: parameters that ended on a bound; their deviations are not meaningful.
-        before_mm, after_mm: mean distance over the samples that were fitted, all outputs together [mm; for outputs
-            other than positions in thousandths of their SI units, see `unit`].
+        on_bound: whether each parameter ended on a bound (`at_bounds`); its deviation is not meaningful.
+        finer: change of each value with twice as many elements in every rod: to first order if it is below the standard deviations,
+            otherwise from a fit; NaN without rods (`finer_rods`). unchecked: why it could not be computed.
+        before_mm, after_mm: mean distance over the samples that were fitted, all outputs together [mm; for outputs other than
+            positions in thousandths of their SI units, see `unit`].
         before_test_mm, after_test_mm: the same over the samples that were held out (NaN without any).
         errors: the same by measurement and output.
         evaluations: number of simulations (or sets of equilibria); those with derivatives count once.
         derivatives: "exact", or why some came from finite differences.
-        message: how the search ended.
+        status, message: converged, or stopped after the maximum number of evaluations; how the search ended.
         unit: of the distances.
-        warnings: recorded loads that drive no input, columns without units, rods that are discretized too coarsely, a search that
-            has not converged, parameters that the recordings do not determine (their deviations are infinite).
-        finer_rods: change of each value with twice as many elements in every rod (SI units): to first order if it is below the
-            standard deviations, otherwise from a fit; empty for a robot without rods.
+        held_out, profiles: results of the cross-validation and of the profiles that were requested.
+        equations: those before the fit.
     """
 
-    status: Status
-    parameters: Mapping[str, float]
-    start: Mapping[str, float]
-    deviations: Mapping[str, float]
-    intervals: Mapping[str, tuple[float, float]]
-    correlation: np.ndarray
-    at_bounds: tuple[str, ...]
-    before_mm: float
-    after_mm: float
-    before_test_mm: float
-    after_test_mm: float
-    errors: tuple[OutputError, ...]
+    plots = ("fit",)
+
+    names: Annotated[tuple[str, ...], Along("parameter", labels=True)]
+    values: Annotated[np.ndarray, Along("parameter")]
+    first: Annotated[np.ndarray, Along("parameter")]
+    standard_deviations: Annotated[np.ndarray, Along("parameter")]
+    low: Annotated[np.ndarray, Along("parameter")]
+    high: Annotated[np.ndarray, Along("parameter")]
+    correlation: Annotated[np.ndarray, Along("parameter", "other_parameter")]
+    on_bound: Annotated[np.ndarray, Along("parameter")]
+    finer: Annotated[np.ndarray, Along("parameter")]
+    before_mm: Annotated[float, Along()]
+    after_mm: Annotated[float, Along()]
+    before_test_mm: Annotated[float, Along()]
+    after_test_mm: Annotated[float, Along()]
     evaluations: int
     derivatives: str
-    message: str
+    equations: Equations
     unit: str = "mm"
-    warnings: tuple[str, ...] = ()
-    finer_rods: Mapping[str, float] = field(default_factory=dict)
-    _paths: tuple[FittedPath, ...] = field(repr=False, compare=False, kw_only=True)
-    _units: Mapping[str, WrittenUnit] = field(repr=False, compare=False, kw_only=True)
-    _search: Search = field(repr=False, compare=False, kw_only=True)
-    _solution: Solution = field(repr=False, compare=False, kw_only=True)
+    unchecked: str = ""
+    status: Status = Status.CONVERGED
+    message: str = ""
+    errors: tuple[OutputError, ...] = ()
+    paths: tuple[FittedPath, ...] = field(repr=False, default=())
+    given: tuple[Measurement, ...] = field(repr=False, default=())
+    held_out: HeldOut | None = None
+    profiles: tuple[Profile, ...] = ()
+    _search: Search | None = field(repr=False, default=None)
+    _solution: Solution | None = field(repr=False, default=None)
 
-    def __repr__(self) -> str:
-        values = ", ".join(f"{name} = {self._value(name)}" for name in self.parameters)
-        first = f"Fit ({self.status}): {values}; mean error {self.before_mm:.3g} {self.unit} before, {self.after_mm:.3g} after"
-        return with_remarks(first, self.warnings)
-
-    def _repr_html_(self) -> str:
-        return str(called("Fit.html", self))
-
-    def _value(self, name: str) -> str:
-        unit, value, deviation = self._units[name], self.parameters[name], self.deviations[name]
-        return f"{unit.number(value, deviation)} ± {unit.plain(deviation, '.2g')}"
+    def _by_name(self, values: np.ndarray) -> dict[str, float]:
+        return dict(zip(self.names, values.tolist(), strict=True))
 
     @property
-    def units(self) -> Mapping[str, WrittenUnit]:
-        """Unit of each parameter as the model file writes it; all numbers of this object are in SI units."""
-        return self._units
+    def parameters(self) -> dict[str, float]:
+        """Values found, by name."""
+        return self._by_name(self.values)
 
     @property
-    def paths(self) -> tuple[FittedPath, ...]:
-        """Measured and predicted values, by measurement and output."""
-        return self._paths
+    def start(self) -> dict[str, float]:
+        """Values before, by name."""
+        return self._by_name(self.first)
+
+    @property
+    def deviations(self) -> dict[str, float]:
+        """Standard deviations, by name."""
+        return self._by_name(self.standard_deviations)
+
+    @property
+    def intervals(self) -> dict[str, tuple[float, float]]:
+        """95 % confidence intervals, by name."""
+        return dict(zip(self.names, zip(self.low.tolist(), self.high.tolist(), strict=True), strict=True))
+
+    @property
+    def at_bounds(self) -> tuple[str, ...]:
+        """Parameters that ended on a bound."""
+        return tuple(name for name, flag in zip(self.names, self.on_bound, strict=True) if flag)
+
+    @property
+    def finer_rods(self) -> dict[str, float]:
+        """Change of each value with twice as many elements in every rod, by name; empty for a robot without rods."""
+        return {name: x for name, x in self._by_name(self.finer).items() if isfinite(x)}
+
+    @cached_property
+    def model_units(self) -> Mapping[str, WrittenUnit]:
+        """Unit of each parameter as the model file writes it."""
+        return written_units(self.equations, self.names)
+
+    def sheets(self) -> list[Sheet]:
+        """Parameters, their correlations, errors, and what the checks found."""
+        exact = "exact derivatives" if self.derivatives == "exact" else f"finite differences ({self.derivatives})"
+        counted = f"{self.evaluations} evaluation{'s' * (self.evaluations > 1)} with {exact}"
+        made = [self._values_sheet(counted)]
+        if len(self.names) > 1:
+            rows = tuple((n, *(f"{x:+.3f}" for x in row)) for n, row in zip(self.names, self.correlation, strict=True))
+            made.append(Sheet(("", *self.names), rows, title="correlations of the errors"))
+        errors = [("fitted samples", f"{self.before_mm:.3f}", f"{self.after_mm:.3f}")]
+        if isfinite(self.after_test_mm):
+            errors.append(("held-out samples", f"{self.before_test_mm:.3f}", f"{self.after_test_mm:.3f}"))
+        made.append(Sheet((f"mean error [{self.unit}]", "before", "after"), tuple(errors)))
+        by_output = [
+            (x.measurement, f"{x.output} [{x.unit}]", *(f"{y:.4g}" for y in (x.before_rms, x.after_rms, x.deviation)))
+            for x in self.errors
+        ]
+        columns = ("measurement", "output", "root mean square before", "after", "assumed standard deviation")
+        made.append(Sheet(columns, tuple(by_output), where="page"))
+        return [*made, *self._held_out_sheets(), *self._profile_sheets()]
+
+    def _values_sheet(self, counted: str) -> Sheet:
+        rows: list[tuple[str, ...]] = []
+        for name, value in self.parameters.items():
+            unit, deviation = self.model_units[name], self.deviations[name]
+            bound = " (at its bound)" if name in self.at_bounds else ""
+            interval = unit.interval(*self.intervals[name], deviation)
+            finer = unit.plain(self.finer_rods[name], "+.2g") if name in self.finer_rods else ""
+            rows.append(
+                (name, unit.plain(self.first[len(rows)]), f"{unit.value(value, deviation)}{bound}", interval, finer)
+            )
+        head = ("parameter", "before", "found", "95 % interval", "finer rods" if self.finer_rods else "")
+        return Sheet(head, tuple(rows), title=counted)
+
+    def _held_out_sheets(self) -> list[Sheet]:
+        found = self.held_out
+        if found is None:
+            return []
+        units = {error.output: error.unit for error in self.errors}
+        errors = tuple((f"{name} [{units[name]}]", f"{rms:.4g}") for name, rms in found.rms.items())
+        title = f"held out and predicted, in {len(found.parameters)} folds"
+        head = ("parameter", *(f"without fold {k + 1}" for k in range(len(found.parameters))), "spread")
+        rows = tuple(
+            (name, *(self.model_units[name].value(x[name], spread) for x in found.parameters),
+             self.model_units[name].plain(spread, ".2g"))
+            for name, spread in found.spread.items()
+        )  # fmt: skip
+        return [Sheet(("output", "root mean square error"), errors, title=title), Sheet(head, rows)]
+
+    def _profile_sheets(self) -> list[Sheet]:
+        rows = tuple(
+            (x.name, self.model_units[x.name].interval(*x.interval, self.deviations[x.name])) for x in self.profiles
+        )
+        return [Sheet(("parameter", "95 % interval by its profile"), rows)] if rows else []
+
+    def figures(self) -> tuple[str, ...]:
+        """Measurements beside the model, and the profiles."""
+        return ("fit",) * bool(self.paths) + ("likelihoods",) * bool(self.profiles)
+
+    def as_json(self) -> dict[str, Any]:
+        """All results."""
+        names = (
+            "message", "parameters", "start", "deviations", "intervals", "correlation", "at_bounds", "before_mm", "after_mm",
+            "before_test_mm", "after_test_mm", "evaluations", "derivatives", "unit", "finer_rods", "remarks",
+        )  # fmt: skip
+        made = {"status": str(self.status), **{name: getattr(self, name) for name in names}}
+        made["errors"] = [asdict(error) for error in self.errors]
+        if (found := self.held_out) is not None:
+            made["held_out"] = {
+                "folds": len(found.parameters),
+                **{x: getattr(found, x) for x in ("rms", "spread", "parameters")},
+            }
+        return made | ({"profiles": [asdict(one) for one in self.profiles]} if self.profiles else {})
+
+    def _internals(self) -> tuple[Search, Solution]:
+        if self._search is None or self._solution is None:
+            raise ArgumentError("a fit that was read from a file cannot be repeated", "call pliant.fit again")
+        return self._search, self._solution
 
     @on_one_blas_thread
     def profile(self, name: str, values: Sequence[float] | np.ndarray | None = None) -> Profile:
@@ -236,7 +362,7 @@ class Fit:
         check_names("fitted parameter", [name], self.parameters)
         if name in self.at_bounds:
             raise ArgumentError(f"'{name}' ended on a bound: its profile has one side only; widen the bound")
-        return profile(self._search, self._solution, name, None if values is None else np.asarray(values, dtype=float))
+        return profile(*self._internals(), name, None if values is None else np.asarray(values, dtype=float))
 
     @on_one_blas_thread
     def cross_validate(self, folds: int = 4, *, groups: Sequence[np.ndarray] | None = None, seed: int = 0) -> HeldOut:
@@ -245,71 +371,7 @@ class Fit:
         Equilibria are assigned at random (`seed`); motions are cut into segments. groups: a label for each sample of
         each measurement, for samples that stay together, such as loading cycles or entire recordings.
         """
-        return cross_validate(self._search, self._solution, folds, groups, seed)
-
-    def data(self) -> dict[str, Any]:
-        """All results, for JSON."""
-        found = {f.name: getattr(self, f.name) for f in fields(self) if not f.name.startswith("_")}
-        return found | {"errors": [dict(error.__dict__) for error in self.errors]}
-
-
-@on_one_blas_thread
-def fit(
-    eqs: Equations,
-    parameters: Sequence[str],
-    measurements: Recording | Measurement | Sequence[Recording | Measurement],
-    *,
-    output: str = "tip",
-    columns: Sequence[str] | None = None,
-    use: np.ndarray | None = None,
-    window: tuple[float, float] | None = None,
-    rest_at: Sequence[float] | None = None,
-    bounds: Mapping[str, tuple[float, float]] | None = None,
-    priors: Mapping[str, tuple[float, float]] | None = None,
-    method: Method | None = None,
-    progress: Callable[[int, float], None] | None = None,
-) -> Fit:
-    """Fit parameters so that outputs follow one or more recordings, in motion and at rest.
-
-    measurements: recordings, compared as given by `output`, `columns`, `use`, `window` and `rest_at`, or
-        `Measurement`s with their own settings. columns: by default those named after the output (`tip.x`), or x, y,
-        z. use: which samples to fit (True) and which to hold out (False); all by default. rest_at: times [s] at whose
-        inputs equilibria are fitted to the recording, instead of the motion. bounds: per parameter; by default the
-        model's `minimum` and `maximum`, otherwise a tenth of and ten times the start value (no bound with a prior).
-        priors: mean and standard deviation of the prior of a parameter (SI units).
-    """
-    need_equations(eqs)
-    parameters = name_tuple(parameters, "parameters") or ()
-    check_names("parameter", parameters, eqs.parameters)
-    function("progress", progress)
-    if not len(parameters):
-        raise ArgumentError("there are no parameters to fit", f"known: {', '.join(eqs.parameters)}")
-    listed = [measurements] if isinstance(measurements, Recording | Measurement) else _listed(measurements)
-    if not isinstance(output, str):
-        raise ArgumentError(f"output must be the name of an output, not {describe(output)}")
-    usual = {"outputs": {output: columns}, "use": use, "window": window, "rest_at": rest_at}
-    given = [Measurement(one, **usual) if isinstance(one, Recording) else one for one in listed]  # type: ignore[arg-type]
-    if not given:
-        raise ArgumentError("there is nothing to fit to: give a recording")
-    given = [_with_columns(eqs, one) for one in given]
-    unknowns, places = _unknowns(eqs, parameters, given, _pairs("bounds", bounds), _pairs("priors", priors))
-
-    def targets_of(eqs: Equations) -> list[Target]:
-        return [
-            _target(eqs, one, places[k], k, DEFAULT_METHOD if method is None else method) for k, one in enumerate(given)
-        ]
-
-    remarks = dict.fromkeys(x for one in given for x in _remarks(eqs, one))
-    targets = targets_of(eqs)
-    size = sum(int(t.samples.fitted.sum()) * t.samples.measured.shape[1] for t in targets)
-    if size + unknowns.with_prior.sum() <= len(unknowns.labels):
-        raise ArgumentError(f"{size} measured values are too few to fit {len(unknowns.labels)} parameters")
-    search = Search(unknowns, targets, progress)
-    before = search.values(unknowns.start)
-    found = search.solve(np.clip(unknowns.start, unknowns.low, unknowns.high))
-    moved, coarse = discretization_of(eqs, search, found, targets_of)
-    result = _result(eqs, search, found, before, (*remarks, *coarse))
-    return replace(result, finer_rods=moved)
+        return cross_validate(*self._internals(), folds, groups, seed)
 
 
 def _listed(measurements: Any) -> list[Recording | Measurement]:
@@ -322,14 +384,6 @@ def _listed(measurements: Any) -> list[Recording | Measurement]:
         if one is None:
             raise ArgumentError("a recording cannot be None", "read a file with pliant.read_recording")
     return given
-
-
-def _pairs(where: str, given: Any) -> dict[str, tuple[float, float]]:
-    """Bounds or priors: two numbers by name."""
-    return {
-        name: pair(f"{where}: '{name}'", value, example=f"{where}={{'{name}': (1.0, 2.0)}}")
-        for name, value in mapping(where, given).items()
-    }
 
 
 def _remarks(eqs: Equations, given: Measurement) -> list[str]:
@@ -413,77 +467,27 @@ def _target(eqs: Equations, given: Measurement, place: Mapping[str, int], index:
 
 
 def _result(
-    eqs: Equations, search: Search, found: Solution, before: Sequence[np.ndarray], warnings: tuple[str, ...]
-) -> Fit:
+    eqs: Equations, search: Search, found: Solution, before: Sequence[np.ndarray], given: Sequence[Measurement], unit: str,
+    moved: Mapping[str, float], unchecked: str,
+) -> Fit:  # fmt: skip
     unknowns, after = search.unknowns, search.values(found.x)
     deviation = np.sqrt(np.diag(found.covariance))
     safe = np.where(deviation > 0, deviation, 1.0)
-    lost = found.undetermined
-    deviation = np.where(lost, np.inf, deviation)
+    deviation = np.where(found.undetermined, np.inf, deviation)
     half = found.reach * deviation
-    warnings = (*warnings, *_outcome(found, [name for name, flag in zip(unknowns.labels, lost, strict=True) if flag]))
     fitted, held_out = ([getattr(t.samples, which) for t in search.targets] for which in ("fitted", "held_out"))
-    units = output_units(eqs.model)
-    warnings = (*warnings, *_unexplained(search, after, units))
-    named = {units[name] for target in search.targets for name in target.samples.blocks}
     return Fit(
-        status=Status.CONVERGED if found.success else Status.STOPPED,
-        parameters=unknowns.by_name(found.x),
-        start=unknowns.by_name(unknowns.start),
-        deviations=unknowns.by_name(deviation),
-        intervals={n: (float(x - d), float(x + d)) for n, x, d in zip(unknowns.labels, found.x, half, strict=True)},
-        correlation=found.covariance / np.outer(safe, safe),
-        at_bounds=tuple(name for name, flag in zip(unknowns.labels, found.on_bound, strict=True) if flag),
-        before_mm=mean_distances(search.targets, before, fitted),
-        after_mm=mean_distances(search.targets, after, fitted),
+        names=unknowns.labels, values=found.x, first=unknowns.start, standard_deviations=deviation, low=found.x - half,
+        high=found.x + half, correlation=found.covariance / np.outer(safe, safe), on_bound=np.asarray(found.on_bound),
+        finer=np.array([moved.get(name, np.nan) for name in unknowns.labels]),
+        before_mm=mean_distances(search.targets, before, fitted), after_mm=mean_distances(search.targets, after, fitted),
         before_test_mm=mean_distances(search.targets, before, held_out),
         after_test_mm=mean_distances(search.targets, after, held_out),
-        errors=_errors(search, found, before, after, units),
-        evaluations=search.count,
-        derivatives=search.reason or "exact",
-        message=found.message,
-        unit=thousandths(named.pop()) if len(named) == 1 else "1e-3 of the outputs' units",
-        warnings=warnings,
-        _paths=_paths(search, before, after),
-        _units=written_units(eqs, unknowns.labels),
-        _search=search,
-        _solution=found,
-    )
-
-
-def _outcome(found: Solution, undetermined: Sequence[str]) -> list[str]:
-    """Remarks on a search that did not converge, and on parameters that the recordings do not determine."""
-    remarks = [] if found.success else [f"the fit has not converged: {found.message}"]
-    if undetermined:
-        names = ", ".join(f"'{name}'" for name in undetermined)
-        remarks.append(
-            f"the recordings do not determine {names}: the compared outputs do not depend on it, or only on a combination with "
-            "other parameters. Check that the model moves as recorded (inputs, times), or do not fit it"
-        )
-    return remarks
-
-
-def _unexplained(search: Search, after: Sequence[np.ndarray], units: Mapping[str, str]) -> list[str]:
-    """A remark on each output whose motion the fitted model does not describe."""
-    remarks = []
-    for target, path in zip(search.targets, after, strict=True):
-        samples = target.samples
-        if not target.is_motion or samples.fitted.sum() < THRESHOLDS.least_samples:
-            continue
-        for name, block in samples.blocks.items():
-            measured = samples.measured[samples.fitted][:, block]
-            residual = path[samples.fitted][:, block] - measured
-            size, scatter = (
-                float(np.sqrt(np.mean(np.sum(x**2, axis=1)))) for x in (residual, measured - measured.mean(axis=0))
-            )
-            noise = float(np.sqrt(np.mean(np.sum(np.diff(residual, axis=0) ** 2, axis=1)) / 2))
-            if size > THRESHOLDS.unexplained * scatter and size > THRESHOLDS.systematic * noise:
-                remarks.append(
-                    f"the fitted model does not describe '{name}': the residual is {size / scatter:.0%} of the measured motion "
-                    f"about its mean ({1e3 * size:.3g} of {1e3 * scatter:.3g} {thousandths(units[name])}, root mean squares). "
-                    "Check the start, the inputs and the axes of the recording; another parameter may have to be fitted"
-                )
-    return remarks
+        errors=_errors(search, found, before, after, output_units(eqs.model)), evaluations=search.count,
+        derivatives=search.reason or "exact", equations=eqs, unit=unit, unchecked=unchecked,
+        status=Status.CONVERGED if found.success else Status.STOPPED, message=found.message,
+        paths=_paths(search, before, after), given=tuple(given), _search=search, _solution=found,
+    )  # fmt: skip
 
 
 def _paths(search: Search, before: Sequence[np.ndarray], after: Sequence[np.ndarray]) -> tuple[FittedPath, ...]:
@@ -564,35 +568,253 @@ def moved_by(search: Search, found: Solution, finer: Sequence[Target]) -> np.nda
 
 def discretization_of(
     eqs: Equations, search: Search, found: Solution, targets: Callable[[Equations], Sequence[Target]]
-) -> tuple[dict[str, float], tuple[str, ...]]:
-    """Change of each fitted value with finer rods [SI], and a remark if it exceeds its standard deviation.
-
-    targets: those of the fit for other equations.
-    """
+) -> tuple[dict[str, float], str]:
+    """Change of each fitted value with finer rods [SI], or why it was not computed. targets: those of the fit, by equations."""
     if not eqs.model.spec.rods:
-        return {}, ()
-    labels = [search.unknowns.labels[k] for k in found.free]
+        return {}, ""
     try:
-        finer, models = finer_rods(eqs)
-        moved = moved_by(search, found, targets(finer))
+        moved = moved_by(search, found, targets(finer_rods(eqs)[0]))
     except (SpecError, ValueError) as reason:
-        return {}, (f"the dependence of the fit on the number of rod elements was not checked: {reason}",)
+        return {}, str(reason)
     if moved is None:
-        return {}, ("the dependence of the fit on the number of rod elements was not checked: with twice as many "
-                    "the model cannot be simulated at the fitted values",)  # fmt: skip
-    deviation = np.sqrt(np.diag(found.covariance))
-    far = [k for k in range(len(labels)) if abs(moved[k]) > deviation[k]]
+        return {}, "with twice as many the model cannot be simulated at the fitted values"
+    return dict(zip([search.unknowns.labels[k] for k in found.free], moved.tolist(), strict=True)), ""
+
+
+# -- remarks -----------------------------------------------------------------------------------------------------------
+
+
+@remark("a load in a recording drives no input, a unit is not stated, or rows have no number", "the user's table")
+def recordings_used_in_part(eqs: Equations, result: Fit) -> str | None:
+    """Columns and rows of the recordings that are not used, and assumed units."""
+    return "; ".join(dict.fromkeys(text for one in result.given for text in _remarks(eqs, one))) or None
+
+
+@remark(
+    "a value changes by more than its standard deviation with twice as many elements", "the interval omits this error"
+)
+def rods_too_coarse(eqs: Equations, result: Fit) -> str | None:
+    """Rods that are divided too coarsely for the precision of the fit."""
+    if result.unchecked:
+        return f"the dependence of the fit on the number of rod elements was not checked: {result.unchecked}"
+    moved, units = result.finer_rods, result.model_units
+    far = [name for name, x in moved.items() if abs(x) > result.deviations[name]]
     if not far:
-        return dict(zip(labels, moved.tolist(), strict=True)), ()
-    units, x = written_units(eqs, labels), found.x[found.free]
+        return None
     values = ", ".join(
-        f"{labels[k]} from {units[labels[k]].number(x[k], deviation[k])} to about "
-        f"{units[labels[k]].value(x[k] + moved[k], deviation[k])}"
-        for k in far
+        f"{name} from {units[name].number(result.parameters[name], result.deviations[name])} to about "
+        f"{units[name].value(result.parameters[name] + moved[name], result.deviations[name])}"
+        for name in far
     )
-    rods = " ".join(f"--rod {name}={model}" for name, model in models.items())
-    remark = (
+    rods = " ".join(f"--rod {name}={model}" for name, model in finer_rods(eqs)[1].items())
+    return (
         f"the intervals do not include the discretization error of the rods: with twice as many elements the fit would change"
         f" {values}, by more than the standard deviation. Fit a finer model ({rods})"
     )
-    return dict(zip(labels, moved.tolist(), strict=True)), (remark,)
+
+
+@remark("the maximum number of evaluations, or no step lowers the error", "the search ended before it converged")
+def search_not_converged(eqs: Equations, result: Fit) -> str | None:
+    """The fit has not converged."""
+    return None if result.status == Status.CONVERGED else f"the fit has not converged: {result.message}"
+
+
+@remark("an infinite standard deviation", "the derivatives of all residuals by a combination of parameters vanish")
+def parameters_not_determined(eqs: Equations, result: Fit) -> str | None:
+    """Parameters that the recordings do not determine."""
+    lost = ", ".join(f"'{name}'" for name, deviation in result.deviations.items() if not isfinite(deviation))
+    return lost and (
+        f"the recordings do not determine {lost}: the compared outputs do not depend on it, or only on a combination with "
+        "other parameters. Check that the model moves as recorded (inputs, times), or do not fit it"
+    )
+
+
+@remark(
+    f"a residual above {THRESHOLDS.unexplained:g} of the motion about its mean and {THRESHOLDS.systematic:g} times its noise",
+    "a model of the right kind leaves a few per cent",
+)
+def motion_not_described(eqs: Equations, result: Fit) -> str | None:
+    """Outputs whose motion the fitted model does not describe."""
+    units, texts = output_units(eqs.model), []
+    for path in result.paths:
+        if not path.in_motion or path.fitted.sum() < THRESHOLDS.least_samples:
+            continue
+        measured = path.measured[path.fitted]
+        residual = path.after[path.fitted] - measured
+        size, scatter = (
+            float(np.sqrt(np.mean(np.sum(x**2, axis=1)))) for x in (residual, measured - measured.mean(axis=0))
+        )
+        noise = float(np.sqrt(np.mean(np.sum(np.diff(residual, axis=0) ** 2, axis=1)) / 2))
+        if size > THRESHOLDS.unexplained * scatter and size > THRESHOLDS.systematic * noise:
+            texts.append(
+                f"the fitted model does not describe '{path.output}': the residual is {size / scatter:.0%} of the measured motion "
+                f"about its mean ({1e3 * size:.3g} of {1e3 * scatter:.3g} {thousandths(units[path.output])}, root mean squares). "
+                "Check the start, the inputs and the axes of the recording; another parameter may have to be fitted"
+            )
+    return "; ".join(texts) or None
+
+
+# -- the analysis ------------------------------------------------------------------------------------------------------
+
+
+class Identification(Analysis):
+    """Identify physical parameters from recordings, by bounded least squares with exact derivatives.
+
+    Outputs follow one or more recordings, in motion and at rest. Recordings are compared as the options say; a `Measurement`, in
+    Python, has settings of its own.
+    """
+
+    name: ClassVar[str] = "fit"
+    title: ClassVar[str] = "Fit"
+    result = Fit
+    remarks = (
+        recordings_used_in_part, rods_too_coarse, search_not_converged, parameters_not_determined, motion_not_described,
+    )  # fmt: skip
+    first: ClassVar[tuple[str, ...]] = ("parameters", "measurements")
+    flags: ClassVar[Mapping[str, str]] = {"begin": "--from", "end": "--to", "priors": "--prior"}
+
+    parameters: SignalNames  # type: ignore[assignment]
+    """Parameters to fit."""
+    measurements: Annotated[Any, InPython()] = ()
+    """Recordings or `Measurement`s: one, or a list."""
+    against: Annotated[tuple[str, ...], OneOrList(), Option("FILE", repeated=True)] = ()
+    """Files with recordings."""
+    rests: Annotated[tuple[str, ...], OneOrList(), Option("FILE", repeated=True)] = ()
+    """Files with recordings whose equilibria are fitted along with the motions of the others: at constant inputs, or, without a
+    column of times, all rows."""
+    output: Annotated[tuple[str, ...], OneOrList(), Option("NAME=COLUMNS", repeated=True)] = ("tip",)
+    """Outputs of the model, with the columns of the recordings for each: `p1=p1_x,p1_y,p1_z`; default tip."""
+    columns: SignalNames | None = None
+    """Columns of an output that is given without them; default: those named after it (`tip.x`, `tip.y`, `tip.z`), or x, y, z."""
+    begin: Seconds | None = None
+    """Start of the time window [s]."""
+    end: Seconds | None = None
+    """End of the time window [s]."""
+    use: Annotated[np.ndarray | None, InPython()] = None
+    """Samples to fit (True) and to hold out (False); default: all are fitted."""
+    hold_out: Literal["even", "odd"] | None = None
+    """Loading cycles to hold out for testing: even or odd."""
+    at_rest: StrictBool = False
+    """Fit equilibria instead of the motion: near the ends of intervals of constant inputs."""
+    rest_at: Annotated[tuple[Seconds, ...], OneOrList()] | None = None
+    """Times at whose inputs equilibria are fitted, instead of the motion [s]."""
+    bounds: Annotated[dict[str, tuple[AnyNumber, AnyNumber]] | None, Option("NAME=LOW,HIGH")] = None
+    """Bounds of parameters; default: `minimum` and `maximum` in the model, otherwise a tenth of and ten times the start value (none
+    with a prior)."""
+    priors: Annotated[dict[str, tuple[AnyNumber, AnyNumber]] | None, Option("NAME=MEAN,DEVIATION")] = None
+    """Priors of parameters, mean and standard deviation: `density=1200,50 kg/m^3`."""
+    folds: Annotated[int, Field(ge=2, strict=True)] | None = None
+    """Number of folds of a cross-validation: each is predicted by a fit to the others."""
+    profile: SignalNames | None = None
+    """Parameters whose confidence intervals are computed from their profile likelihood, too."""
+    method: Annotated[Method | None, InPython()] = None
+    """Integrator of the motions."""
+    progress: Annotated[Callable[[FitProgress], None] | None, InPython()] = None
+    """Called after each evaluation."""
+
+    def reported(self, *report: Any) -> tuple[str, str]:
+        """The stage, and the error of an evaluation."""
+        (one,) = report
+        return one.stage, f"mean error {one.error:.4g} {one.unit}"
+
+    def faults(self, model: Model) -> Iterator[Problem]:
+        """Units of bounds and priors."""
+        known = {name: model.environment.dimension(name) for name in model.parameter_names}
+        for what in ("bounds", "priors"):
+            for name, values in (getattr(self, what) or {}).items():
+                for value in values:
+                    yield from named_values((what,), {name: value}, known, "parameter", model)
+
+    def run(self, eqs: Equations) -> Fit:
+        """Fit, and make the requested checks."""
+        function("progress", self.progress)
+        names = self.parameters
+        check_names("parameter", names, eqs.parameters)
+        if not names:
+            raise ArgumentError("there are no parameters to fit", f"known: {', '.join(eqs.parameters)}")
+        check_names("fitted parameter", self.profile or (), names)
+        recorded = self._recordings()
+        if not recorded:
+            raise ArgumentError("there is nothing to fit to: give a recording (against=FILE, --against FILE)")
+        eqs = with_inputs_of(eqs, self.inputs, None, [one for one, _ in recorded], names)
+        given = [_with_columns(eqs, self._measurement(eqs, one, rests)) for one, rests in recorded]
+        unknowns, places = _unknowns(eqs, names, given, self.bounds or {}, self.priors or {})
+
+        def targets_of(eqs: Equations) -> list[Target]:
+            return [_target(eqs, one, places[k], k, self.method or DEFAULT_METHOD) for k, one in enumerate(given)]
+
+        targets = targets_of(eqs)
+        size = sum(int(t.samples.fitted.sum()) * t.samples.measured.shape[1] for t in targets)
+        if size + unknowns.with_prior.sum() <= len(unknowns.labels):
+            raise ArgumentError(f"{size} measured values are too few to fit {len(unknowns.labels)} parameters")
+        units = output_units(eqs.model)
+        named = {units[name] for target in targets for name in target.samples.blocks}
+        unit, stage = thousandths(named.pop()) if len(named) == 1 else "1e-3 of the outputs' units", ["fit"]
+
+        def tell(count: int, error: float) -> None:
+            if self.progress is not None:
+                self.progress(FitProgress(stage[-1], count, error, unit))
+
+        search = Search(unknowns, targets, tell)
+        before = search.values(unknowns.start)
+        found = search.solve(np.clip(unknowns.start, unknowns.low, unknowns.high))
+        moved, unchecked = discretization_of(eqs, search, found, targets_of)
+        result = _result(eqs, search, found, before, given, unit, moved, unchecked)
+        if self.folds is not None:
+            stage.append(f"cross-validation in {self.folds} folds")
+            result = replace(result, held_out=result.cross_validate(self.folds))
+        profiles = []
+        for name in self.profile or ():
+            stage.append(f"profile of {name}")
+            profiles.append(result.profile(name))
+        return replace(result, profiles=tuple(profiles))
+
+    def _recordings(self) -> list[tuple[Recording | Measurement, bool]]:
+        """The recordings, and whether their equilibria are fitted."""
+        given = self.measurements
+        listed = [given] if isinstance(given, Recording | Measurement) else _listed(given)
+        files = [(read_recording(file), False) for file in self.against]
+        return [*((x, False) for x in listed), *files, *((read_recording(x, poses=True), True) for x in self.rests)]
+
+    def _measurement(self, eqs: Equations, one: Recording | Measurement, rests: bool) -> Measurement:
+        """The settings of a recording."""
+        if isinstance(one, Measurement):
+            return one
+        window, outputs = window_of(self.begin, self.end), self._outputs()
+        if not one.timed:
+            if self.hold_out is not None or window is not None:
+                hint = "leave out --from, --to and --hold-out, or add a column t_s"
+                raise ArgumentError(f"the poses of {one.file} have no times", hint)
+            return Measurement(one, outputs, rest_at=one.time)
+        driven, use, rest_at = list(driving_columns(eqs.model, one).values()), self.use, None if rests else self.rest_at
+        detect = rests or (self.at_rest and rest_at is None)
+        if not driven and (self.hold_out is not None or detect):
+            what = "equilibria" if self.hold_out is None else "loading cycles"
+            times = ", or give the times of equilibria with --rest-at" if self.hold_out is None else ""
+            raise ArgumentError(
+                f"no column of {one.file} is an input of the model, so {what} cannot be detected",
+                f"name a column like an input{times}",
+            )
+        if self.hold_out is not None:
+            use = cycles(one, driven) % 2 == (1 if self.hold_out == "even" else 0)
+        if detect:
+            rest_at = tuple(plateaus(one, driven))
+            if not rest_at:
+                raise ArgumentError(
+                    f"{one.file} has no {LEAST_REST:g} s in which all inputs are constant under load",
+                    "give the times of equilibria with --rest-at",
+                )
+        return Measurement(one, outputs, use=use, window=window, rest_at=rest_at)
+
+    def _outputs(self) -> dict[str, Sequence[str] | None]:
+        """Outputs with their columns, from NAME or NAME=COLUMN,COLUMN."""
+        found: dict[str, Sequence[str] | None] = {}
+        for word in self.output:
+            name, equals, columns = (x.strip() for x in word.partition("="))
+            if equals and self.columns is not None:
+                raise ArgumentError("columns apply to a single output without its own columns")
+            found[name] = tuple(x.strip() for x in columns.split(",")) if equals else self.columns
+        return found
+
+
+fit = function_of(Identification)

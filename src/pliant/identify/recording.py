@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from pliant.engine.equations import Equations
+from pliant.engine.equations import Equations, InputValues, Values
+from pliant.engine.input_values import INSTANT, inputs_over_time, names_in
 from pliant.engine.model.model import Model
 from pliant.engine.model.recorded_inputs import check_dimension, driving_columns, recorded_inputs
 from pliant.engine.outputs import output_parts, output_units
@@ -30,6 +31,41 @@ def drive(eqs: Equations, recording: Recording) -> tuple[Equations, tuple[str, .
     """The same equations with inputs that follow the recording's columns of the same name; and these columns."""
     driven = recorded_inputs(eqs.model, recording)
     return eqs.at(inputs=driven), tuple(driving_columns(eqs.model, recording).values())
+
+
+def window_of(begin: float | None, end: float | None) -> tuple[float, float] | None:
+    """The time window [s] between two times, which may be None."""
+    if begin is None and end is None:
+        return None
+    if begin is None or end is None or not begin < end:
+        raise ArgumentError("the window needs --from below --to", "write --from 7 --to 54, or begin=7, end=54")
+    return begin, end
+
+
+def with_inputs_of(
+    eqs: Equations,
+    inputs: InputValues | None,
+    parameters: Values | None,
+    recordings: Sequence[Any],
+    varied: Sequence[str] = (),
+) -> Equations:
+    """The equations with inputs and parameters that a caller gives beside recordings; expressions of t are evaluated over the time
+    of these. varied: parameters that inputs must not depend on."""
+    if not inputs:
+        return eqs.at(parameters=parameters) if parameters else eqs
+    every = [getattr(one, "recording", one) for one in recordings]
+    for one in every:
+        check_not_driven(eqs.model, one, inputs)
+    for name, value in inputs.items():
+        if isinstance(value, str) and (used := names_in(value) & set(varied)):
+            raise ArgumentError(
+                f"the input '{name}' depends on the parameter '{min(used)}', which varies here",
+                "write the dependence into the model instead",
+            )
+    ends = [float(t) for one in every for t in (one.time[0], one.time[-1])]
+    begin, end = min(ends), max(ends)
+    timed = inputs_over_time(eqs, inputs, parameters, begin, end if end > begin else begin + INSTANT)
+    return eqs.at(inputs=timed, parameters=parameters)
 
 
 def check_recording(recording: Any) -> None:

@@ -1,5 +1,6 @@
 # The public names of parts and where they live. `__init__.py` reads this list; it is the only one.
 
+from pliant.analysis.equilibria import FindEquilibria as FindEquilibria
 from pliant.analysis.equilibrium import FindEquilibrium as FindEquilibrium
 from pliant.analysis.linearize import Linearize as Linearize
 from pliant.analysis.modes import Modes as Modes

@@ -10,8 +10,6 @@ from pliant.analysis.derivation.derive import derive
 from pliant.analysis.motion.result import Result
 from pliant.analysis.result import AnalysisResult
 from pliant.engine.equations import Equations
-from pliant.identify.compare import Comparison
-from pliant.identify.fit import Fit
 from pliant.language.faults import SpecError
 from pliant.robot.reader import load_text
 from pliant.robot.robot import RobotSpec
@@ -20,7 +18,6 @@ from pliant.show.clips import Clip, result_clips, run_clip, start_clip
 from pliant.show.film import Film
 from pliant.show.page import frame, page, table, text
 from pliant.show.player import player
-from pliant.show.report import comparison_table, fit_tables
 
 
 @dataclass(frozen=True)
@@ -65,17 +62,6 @@ def result_of_analysis_html(found: AnalysisResult) -> str:
         parts.append(f"<p>{sheet.hidden} more {text(sheet.words)} are not shown.</p>" if sheet.hidden else "")
     title = type(found).analysis.title.lower()
     return "".join(parts) + _remarks(found.remarks) + _view(title, lambda: result_clips(found))
-
-
-def fit_html(found: Fit) -> str:
-    """A fit: its parameters and errors."""
-    return fit_tables(found) + _remarks(found.warnings)
-
-
-def comparisons_html(found: Sequence[Comparison]) -> str:
-    """Comparisons of rod models: their errors and times."""
-    notes = dict.fromkeys(note for row in found for note in row.notes)
-    return comparison_table(found) + _remarks(tuple(notes))
 
 
 def film_html(found: Film) -> str:

@@ -1,4 +1,4 @@
-"""The table of comparisons of rod models, in reports and notebooks."""
+"""Reports: one self-contained page about a robot and its results."""
 
 from __future__ import annotations
 
@@ -19,10 +19,6 @@ from pliant.analysis.numerics.status import Status
 from pliant.analysis.numerics.versions import versions
 from pliant.analysis.result import AnalysisResult
 from pliant.engine.equations import Equations
-from pliant.gradient.optimize import Optimum, spare_words
-from pliant.identify.compare import Comparison
-from pliant.identify.cross_validation import HeldOut, Profile
-from pliant.identify.fit import Fit
 from pliant.language.files import write_whole
 from pliant.language.message_text import INSTANCE
 from pliant.show import plot
@@ -30,130 +26,9 @@ from pliant.show.clips import Clip, result_clips, run_clip
 from pliant.show.page import constraint_error, encoded, figure_html, page, prose, sketch_html, table, text
 from pliant.show.player import player
 from pliant.show.plot.analyses import figures_of
-from pliant.show.plot.identification import reference_of
 from pliant.show.plot.motion import profile_names
 from pliant.show.tables import overview, tree_lines
 from pliant.study.results import Table
-
-
-def comparison_table(rows: Sequence[Comparison]) -> str:
-    """Errors and times of rod models as HTML."""
-    unit = rows[0].unit if rows else "mm"
-    errors = tuple(f"{what} [{unit}]" for what in ("mean error", "largest error", "mean error at rest"))
-    head = ("rod", "states", *errors, "run [s]", "times real time", "code [kB]", "memory [kB]")
-    lines = []
-    for r in rows:
-        numbers = (
-            r.mean_error_mm,
-            r.max_error_mm,
-            r.static_mean_error_mm,
-            r.run_s,
-            r.realtime_factor,
-            r.code_kb,
-            r.memory_kb,
-        )
-        states = "failed" if r.status == "failed" else r.states
-        lines.append((r.rod, states, *(f"{x:.6g}" if np.isfinite(x) else "-" for x in numbers)))
-    return table(head, lines)
-
-
-@dataclass(frozen=True)
-class FitContent:
-    """A fit, with the results of its checks, if they were made."""
-
-    fit: Fit
-    held_out: HeldOut | None = None
-    profiles: tuple[Profile, ...] = ()
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """Remarks of the fit."""
-        return self.fit.warnings
-
-
-def fit_html(found: FitContent) -> str:
-    """A fit as parts of a page."""
-    return "".join(_parts(found))
-
-
-def fit_tables(fit: Fit) -> str:
-    """The tables of a fit: its parameters, their correlations, and errors."""
-    return "".join(_tables(fit))
-
-
-def _tables(fit: Fit) -> Iterator[str]:
-    exact = "exact derivatives" if fit.derivatives == "exact" else f"finite differences ({fit.derivatives})"
-    yield f"<p>{text(fit.message)}; {fit.evaluations} evaluations with {text(exact)}.</p>"
-    yield _values(fit)
-    if len(fit.parameters) > 1:
-        names = list(fit.parameters)
-        rows = [(name, *(f"{x:+.3f}" for x in row)) for name, row in zip(names, fit.correlation, strict=True)]
-        yield f"<h3>Correlations of the errors</h3>{table(('', *names), rows)}"
-    yield f"<h3>Errors</h3>{_mean_errors(fit)}{_output_errors(fit)}"
-
-
-def _parts(found: FitContent) -> Iterator[str]:
-    fit = found.fit
-    yield from _tables(fit)
-    words = "measured outputs, and the model before and after the fit"
-    yield f'<div class="pictures">{figure_html(partial(plot.fit, fit), words)}</div>'
-    if found.held_out is not None:
-        yield _held_out(fit, found.held_out)
-    if found.profiles:
-        yield _profiles(fit, found.profiles)
-
-
-def _values(fit: Fit) -> str:
-    rows = []
-    for name, value in fit.parameters.items():
-        unit, deviation, moved = fit.units[name], fit.deviations[name], fit.finer_rods.get(name)
-        bound = " (at its bound)" if name in fit.at_bounds else ""
-        finer = "" if moved is None else unit.plain(moved, "+.2g")
-        interval = unit.interval(*fit.intervals[name], deviation)
-        found = f"{unit.value(value, deviation)}{bound}"
-        rows.append((name, unit.plain(fit.start[name]), found, unit.plain(deviation, ".2g"), interval, finer))
-    head = ("parameter", "before", "found", "standard deviation", "95 % interval", "change with finer rods")
-    return table(head, rows) if fit.finer_rods else table(head[:-1], [row[:-1] for row in rows])
-
-
-def _mean_errors(fit: Fit) -> str:
-    errors = [("fitted samples", f"{fit.before_mm:.4g}", f"{fit.after_mm:.4g}")]
-    if np.isfinite(fit.after_test_mm):
-        errors.append(("held-out samples", f"{fit.before_test_mm:.4g}", f"{fit.after_test_mm:.4g}"))
-    return table((f"mean error [{fit.unit}]", "before", "after"), errors)
-
-
-def _output_errors(fit: Fit) -> str:
-    rows = [
-        (e.measurement, f"{e.output} [{e.unit}]", *(f"{x:.4g}" for x in (e.before_rms, e.after_rms, e.deviation)))
-        for e in fit.errors
-    ]
-    head = ("measurement", "output", "root mean square before", "after", "assumed standard deviation")
-    return table(head, rows)
-
-
-def _held_out(fit: Fit, found: HeldOut) -> str:
-    units = {error.output: error.unit for error in fit.errors}
-    errors = [(f"{name} [{units[name]}]", f"{rms:.4g}") for name, rms in found.rms.items()]
-    head = ("parameter", *(f"without fold {k + 1}" for k in range(len(found.parameters))), "spread")
-    rows = [
-        (
-            name,
-            *(fit.units[name].value(x[name], spread) for x in found.parameters),
-            fit.units[name].plain(spread, ".2g"),
-        )
-        for name, spread in found.spread.items()
-    ]
-    title = f"<h3>Held out and predicted, in {len(found.parameters)} folds</h3>"
-    return title + table(("output", "root mean square error"), errors) + table(head, rows)
-
-
-def _profiles(fit: Fit, profiles: tuple[Profile, ...]) -> str:
-    rows = [(x.name, fit.units[x.name].interval(*x.interval, fit.deviations[x.name])) for x in profiles]
-    words = "rise of the sum of squares with {} held at other values"
-    drawn = "".join(figure_html(partial(plot.likelihood, one), words.format(one.name)) for one in profiles)
-    head = ("parameter", "95 % interval by its profile")
-    return f'<h3>Profiles</h3>{table(head, rows)}<div class="pictures">{drawn}</div>'
 
 
 @dataclass(frozen=True)
@@ -221,18 +96,6 @@ LIMITS = ReportLimits()
 
 
 @dataclass(frozen=True)
-class ComparisonContent:
-    """Results of `compare`."""
-
-    rows: tuple[Comparison, ...]
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """Remarks on all models."""
-        return tuple(note for row in self.rows for note in row.notes)
-
-
-@dataclass(frozen=True)
 class SweepContent:
     """Cases of a sweep: their table, the measure that ranks them, and the best ones, each with its equations and
     result (a motion or an equilibrium)."""
@@ -264,6 +127,7 @@ def report(eqs: Equations, findings: Sequence[Any], missing: list[str] | None = 
     """
     shown = overview(eqs.model.spec)
     missing = [] if missing is None else missing
+    findings = [x for one in findings for x in (one, *(one.further() if isinstance(one, AnalysisResult) else ()))]
     start = ReportPart("model", missing)
     sections = [("Model", start.made(lambda: _model(eqs, start), "the model")), *_sections(eqs, findings, missing)]
     sections += [("Reproduction", _reproduction(eqs))]
@@ -399,17 +263,6 @@ def _input_figures(run: Result, part: ReportPart) -> Iterator[str]:
             yield part.figure(partial(plot.inputs, run, few), f"inputs {', '.join(few)} over time")
 
 
-def _comparison(eqs: Equations, found: ComparisonContent, part: ReportPart) -> str:
-    reference = reference_of(found.rows)
-    words = f"rod models compared with the {reference}: times, errors and paths"
-    drawn = part.figure(lambda: plot.compare(found.rows), words)
-    return f"<p>Compared with the {text(reference)}.</p>{comparison_table(found.rows)}{drawn}"
-
-
-def _fit(eqs: Equations, found: Fit | FitContent, part: ReportPart) -> str:
-    return fit_html(found if isinstance(found, FitContent) else FitContent(found))
-
-
 def _sweep(eqs: Equations, found: SweepContent, part: ReportPart) -> str:
     table_, (by, values) = found.table, found.table.measure(found.by)
     words, counts = np.unique(table_.status, return_counts=True)
@@ -435,25 +288,6 @@ def _sweep(eqs: Equations, found: SweepContent, part: ReportPart) -> str:
 def _case_clip(case: int, eqs: Equations, found: Result | Equilibrium) -> Clip:
     name = f"case {case}"
     return run_clip(eqs, found, name=name) if isinstance(found, Result) else replace(result_clips(found)[0], name=name)
-
-
-def _optimum(eqs: Equations, found: Optimum, part: ReportPart) -> str:
-    head = ("varied (SI)", "at the start", "best", "from", "to")
-    rows = [
-        (key, *(f"{x:.6g}" for x in (found.start[key], value, *found.bounds[key])))
-        for key, value in found.values.items()
-    ]
-    parts = [
-        f"<p>Minimized: <code>{text(found.minimize)}</code>, {found.before:.6g} at the start, {found.objective:.6g} at the end; "
-        f"{text(found.message)}.</p>",
-        table(head, rows),
-    ]
-    if found.at_bounds:
-        parts.append(f'<p class="note">At a bound of its range: {text(", ".join(found.at_bounds))}.</p>')
-    if found.spare:
-        parts.append(table(("condition", ""), [(key, spare_words(spare)) for key, spare in found.spare.items()]))
-    drawn = part.figure(partial(plot.search, found), "objective, conditions and varied values over the evaluations")
-    return "".join([*parts, f'<div class="pictures">{drawn}</div>'])
 
 
 def _cell(value: Any) -> str:
@@ -486,12 +320,5 @@ def _long_table(head: Sequence[str], rows: Sequence[Sequence[Any]], what: str = 
 
 
 Writer = Callable[["Equations", Any, ReportPart], str]
-WRITERS: dict[type, tuple[str, Writer]] = {
-    Result: ("Motion", _motion),
-    ComparisonContent: ("Comparison", _comparison),
-    Fit: ("Fit", _fit),
-    FitContent: ("Fit", _fit),
-    SweepContent: ("Sweep", _sweep),
-    Optimum: ("Optimum", _optimum),
-}
+WRITERS: dict[type, tuple[str, Writer]] = {Result: ("Motion", _motion), SweepContent: ("Sweep", _sweep)}
 """The title of the section of each type of finding that has its own, and the function that writes its content."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.analysis.numerics.labelled_arrays import LabelledArrays
+from pliant.analysis.result import Sheet
 from pliant.language.arguments import ArgumentError
 from pliant.language.message_text import suggestion
 from pliant.study.analyses import Outcome
@@ -197,6 +198,12 @@ MOST_REMARKS = 12
 """Maximum number of different remarks that are listed."""
 
 
+STATES = ("q[", "v[", "multiplier[")
+"""Prefixes of measures that a table shows only if requested."""
+BEST_CASES = 20
+"""Number of cases of a short table."""
+
+
 @dataclass(frozen=True)
 class Table:
     """Varied values and measures of all cases, each with a number or text for every case; units by name (SI)."""
@@ -250,11 +257,40 @@ class Table:
         out = [f"{len(cases)} of {count} cases, as in case {cases[0]}: {text}" for cases, text in lines[:MOST_REMARKS]]
         return out + [f"{len(lines) - MOST_REMARKS} more remarks are in results.nc"] * (len(lines) > MOST_REMARKS)
 
+    def counted(self) -> dict[str, int]:
+        """Numbers of cases by status."""
+        words, counts = np.unique(self.status, return_counts=True)
+        return dict(zip(words.tolist(), counts.tolist(), strict=True))
+
+    def failures(self) -> list[tuple[int, str]]:
+        """Cases that failed, and why."""
+        return [(int(k), str(self.message[k])) for k in np.flatnonzero(self.status == "failed")]
+
+    def best(self, by: str | None, *, largest: bool = False, every: bool = False) -> Sheet:
+        """The best cases: what varies, the measure that ranks them, and with `every` all other measures but states."""
+        name = self.measure(by)[0]
+        ranked = self.ranked(name, largest=largest)
+        others = [x for x in self.measures if x != name and not x.startswith(STATES)] if every else []
+        columns = {**self.varied, **{x: self.measures[x] for x in (name, *others)}}
+        units = {x: f" [{self.units[x]}]" if self.units.get(x, "") not in ("", "-") else "" for x in columns}
+        rows = tuple((str(k), *(_text(x[k]) for x in columns.values())) for k in ranked)
+        word = "largest" if largest else "smallest"
+        return Sheet(
+            ("case", *(f"{x}{unit}" for x, unit in units.items())), rows, title=f"{word} {name} first",
+            first=tuple(range(min(len(rows), BEST_CASES))), words="cases",
+            groups=((1 + len(self.varied), 1 + len(columns), "measures"),),
+        )  # fmt: skip
+
     def ranked(self, name: str | None, *, largest: bool = False) -> list[int]:
         """Cases that have the measure, best first: the smallest, or the largest."""
         values = self.measure(name)[1]
         order = np.argsort(-values if largest else values, kind="stable")
         return [int(k) for k in order if np.isfinite(values[k])]
+
+
+def _text(value: Any) -> str:
+    value = value.item() if hasattr(value, "item") else value
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def measured(found: xarray.Dataset) -> Table:

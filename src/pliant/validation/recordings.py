@@ -220,7 +220,9 @@ MODULE_MOTION_WORDS = ("pcs:3", "cosserat:3", "pseudo_rigid:3", "polynomial:3")
 )
 def module_motion(file: Path) -> CaseResult:
     """The bundled module, driven by the recorded pressures."""
-    rows = compare(load("stiff_flop"), "arm", MODULE_MOTION_WORDS, read_recording(file), window=(7.0, 54.0))
+    rows = compare(
+        derive("stiff_flop"), rods={"arm": MODULE_MOTION_WORDS}, recording=read_recording(file), begin=7.0, end=54.0
+    )
     lines = (
         Line(MODULE_MOTION_WORDS[0], rows[0].time, 1e3 * rows[0].path[:, 1]),
         Line("recorded", rows[0].time, 1e3 * rows[0].measured[:, 1], exact=True),
@@ -257,7 +259,12 @@ RESTS = {
 def module_rest(file: Path) -> CaseResult:
     """The bundled module under the recorded pressures."""
     rows = compare(
-        load("stiff_flop"), "arm", MODULE_REST_WORDS, read_recording(file), window=(7.0, 54.0), rest_at=list(RESTS)
+        derive("stiff_flop"),
+        rods={"arm": MODULE_REST_WORDS},
+        recording=read_recording(file),
+        begin=7.0,
+        end=54.0,
+        rest_at=tuple(RESTS),
     )
     read = np.array(list(RESTS.values()))
     return CaseResult([np.linalg.norm(1e3 * row.static_path - read, axis=1).mean() for row in rows], 0.0)

@@ -274,5 +274,5 @@ def test_a_rod_with_more_elements_than_asked_for_says_so_and_is_named_truly():
     assert derive(spec).model.notes == ()
     assert derive(with_rod_model(spec, "upper", "cosserat:12")).model.notes == ()
     assert sum(x.rod == "upper" for x in rod_coordinates(flatten(coarse))) == 4 * 10
-    rows = compare(spec, "upper", ["eba:3", "pcs:3"], until=1e-3, rest_at=[])
+    rows = compare(derive(spec), {"upper": ["eba:3", "pcs:3"]}, until=1e-3, rest_at=[])
     assert [row.rod for row in rows] == ["cosserat:10", "pcs:3"]

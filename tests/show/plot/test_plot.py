@@ -209,7 +209,9 @@ def test_prefixes(unit, largest, expected):
 
 
 def test_models_are_compared_with_the_finest_without_a_recording(tmp_path):
-    rows = compare(pliant.load("cantilever", set={"tip_force": 0.02}), "rod", ["pcs:2", "pcs:4"], until=0.1)
+    rows = compare(
+        pliant.derive(pliant.load("cantilever", set={"tip_force": 0.02})), {"rod": ["pcs:2", "pcs:4"]}, until=0.1
+    )
     assert rows[-1].mean_error_mm == 0
     assert rows[0].mean_error_mm > 0
     assert rows[0].static_mean_error_mm > 0
@@ -239,7 +241,7 @@ def test_comparisons_without_rests_show_none_and_outputs_carry_their_units():
     time = np.linspace(0, 0.5, 51)
     forces = np.where(time < 0.2, 0.1, 0.0)
     recording = Recording("bench.csv", time, {"pull": forces, "side": 1e-3 * np.sin(time)}, {"pull": "N", "side": "m"})
-    rows = compare(pliant.load_text(text), "fin", ["pcs:1", "pcs:2"], recording, output="side")
+    rows = compare(pliant.derive(pliant.load_text(text)), {"fin": ["pcs:1", "pcs:2"]}, recording, output="side")
     assert any("no 1 s in which all inputs are constant" in note for row in rows for note in row.notes)
     axes = plot.compare(rows)
     assert len(axes[1].patches) == len(rows)  # times of motions alone

@@ -70,6 +70,8 @@ class ConfigurationGroup:
         """The increment from q0 to q1, with the shorter rotation of each quaternion."""
         out = np.empty(self.nv)
         out[self.plain_v] = q1[self.plain_q] - q0[self.plain_q]
+        if not len(self.rotation_q):
+            return out
         turn = arrays.quaternion_product(arrays.quaternion_conjugate(q0[self.rotation_q]), q1[self.rotation_q])
         turn = np.where(turn[:, :1] < 0, -turn, turn)
         sine = np.sqrt(np.sum(turn[:, 1:] ** 2, axis=1, keepdims=True))

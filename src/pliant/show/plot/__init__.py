@@ -6,7 +6,7 @@ readers. Axes have units. Every function draws on `ax` if given, and otherwise c
 """
 
 from pliant.show.plot.analyses import effects, eigenvalues, modes, parallel, path
-from pliant.show.plot.identification import compare, fit, likelihood, search
+from pliant.show.plot.identification import compare, fit, likelihood, likelihoods, search
 from pliant.show.plot.motion import energy, inputs, profile, shape, spectrum, trajectory
 from pliant.show.plot.style import save
 
@@ -18,6 +18,7 @@ __all__ = [
     "fit",
     "inputs",
     "likelihood",
+    "likelihoods",
     "modes",
     "parallel",
     "path",

@@ -354,6 +354,11 @@ def plot_result(found: AnalysisResult, *arguments: Any, **options: Any) -> Any:
     return next(figures_of(found))[0](*arguments, **options)
 
 
+def save_plot(found: AnalysisResult, path: str) -> None:
+    """Draw the first plot of a result into a file."""
+    plot.save(found.plot(), path)
+
+
 def figures_of(found: AnalysisResult) -> Iterator[tuple[Callable[..., Any], str]]:
     """The plots of a result: functions that draw them, and what they show."""
     for described in found.figures():
@@ -406,16 +411,16 @@ def lines(found: AnalysisResult, described: Lines, *, ax: Any = None) -> Any:
         ax.set_xscale("log")
     if "y" in described.log:
         ax.set_yscale("log")
-    ax.set_xlabel(label(_words(data, described.x), x_shown))
-    ax.set_ylabel(label(_words(data, described.y[0]) if len(described.y) == 1 else described.title, unit))
+    ax.set_xlabel(label(_words(found, described.x), x_shown))
+    ax.set_ylabel(label(_words(found, described.y[0]) if len(described.y) == 1 else described.title, unit))
     key(ax)
     return ax
 
 
-def _words(data: Any, name: str) -> str:
+def _words(found: AnalysisResult, name: str) -> str:
     """What a variable is, in words."""
-    about = data.variables.get(name, ((), None, {}))[2]
-    return str(about.get("long_name", name.replace("_", " ")))
+    about = found.recorded.variables.get(name, ((), None, {}))[2]
+    return found.called().get(name) or str(about.get("long_name", name.replace("_", " ")))
 
 
 @styled
@@ -424,6 +429,8 @@ def points(found: AnalysisResult, described: Points, *, ax: Any = None) -> Any:
     data = found.recorded
     where = data[described.points]
     where = where[np.isfinite(where).all(axis=1)]
+    from matplotlib.collections import LineCollection
+
     spread = np.ptp(where, axis=0) if len(where) else np.zeros(3)
     i, j = sorted(np.argsort(-spread, kind="stable")[:2])
     if j == 1 and i == 0 and spread[2] >= 0.999 * spread[1]:
@@ -433,11 +440,14 @@ def points(found: AnalysisResult, described: Points, *, ax: Any = None) -> Any:
     if described.colour:
         values = data[described.colour][np.isfinite(data[described.points]).all(axis=1)]
         shown = ax.scatter(factor * where[:, i], factor * where[:, j], c=values, s=4, cmap="viridis", linewidths=0)
-        ax.figure.colorbar(shown, ax=ax, label=label(_words(data, described.colour), data.unit(described.colour)))
+        ax.figure.colorbar(shown, ax=ax, label=label(_words(found, described.colour), data.unit(described.colour)))
     else:
         ax.plot(
             factor * where[:, i], factor * where[:, j], linestyle="none", marker="o", markersize=2, color=COLOURS[1]
         )
+    if described.outline:
+        ends = factor * data[described.points][data[described.outline].astype(int)][:, :, [i, j]]
+        ax.add_collection(LineCollection(list(ends), colors="0.6", linewidths=0.5, zorder=0))
     ax.set_aspect("equal", adjustable="datalim")
     ax.set_xlabel(label("xyz"[i], unit))
     ax.set_ylabel(label("xyz"[j], unit))

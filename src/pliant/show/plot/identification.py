@@ -153,8 +153,10 @@ def _path(ax: Any, rows: Sequence[Comparison], reference: str, component: int) -
 
 @styled
 def fit(found: Fit) -> np.ndarray:
-    """Measured outputs and the model before and after a fit, a pair of axes for each component of each output: over time, or
-    over the number of the pose for equilibria. Held-out samples are hollow."""
+    """Measured outputs, and the model before and after the fit.
+
+    There is a pair of axes for each component of each output: over time, or over the number of the pose for equilibria. Held-out
+    samples are hollow."""
     import matplotlib.pyplot as plt
 
     units = {(error.measurement, error.output): error.unit for error in found.errors}
@@ -203,9 +205,21 @@ def likelihood(profile: Profile, *, ax: Any = None) -> Any:
 
 
 @styled
+def likelihoods(found: Fit) -> list[Any]:
+    """Rise of the sum of squares with a parameter held at other values, for each profile of a fit."""
+    import matplotlib.pyplot as plt
+
+    count = len(found.profiles)
+    flat = plt.subplots(1, count, figsize=(2.6 * count, 2.0), layout="constrained", squeeze=False)[1][0]
+    return [likelihood(profile, ax=ax) for profile, ax in zip(found.profiles, flat, strict=True)]
+
+
+@styled
 def search(found: Optimum, *, axes: Any = None) -> np.ndarray:
-    """The iterations of `optimize`: the objective, the margins of the conditions, and the varied values as fractions of their
-    ranges, each over the evaluations. Without conditions, two pairs of axes are drawn.
+    """Objective, conditions and varied values over the evaluations of an optimization.
+
+    Conditions are drawn by their margins, and varied values as fractions of their ranges. Without conditions, two pairs of axes
+    are drawn.
     """
     count = 3 if found.spare else 2
     if axes is None:

@@ -1,5 +1,7 @@
 """Forward and inverse kinematics against closed forms of planar arms, and round trips of arms in space."""
 
+import json
+
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
@@ -8,11 +10,14 @@ from pliant import (
     derive,
     equilibrium,
     forward_kinematics,
+    inverse_dynamics,
     inverse_kinematics,
+    load_result,
     load_text,
     manipulability,
     required_inputs,
 )
+from pliant.cli import run as command
 from pliant.control import FramePosition, rest_with
 from pliant.engine.core import UnknownName
 
@@ -151,18 +156,18 @@ def test_a_pose_of_a_soft_arm_that_is_not_at_rest_has_a_remark():
     target = np.array([0.008, -0.005])
     rest = rest_with(eqs, FramePosition("tip", "xy"), target)
     place = rest.frames["tip"].position
-    (bent,) = inverse_kinematics(eqs, "tip", place, starts=1)
-    (remark,) = bent.warnings
+    poses = inverse_kinematics(eqs, "tip", place, starts=1)
+    (bent,), (remark,) = poses, poses.remarks
     assert "not an equilibrium" in remark
     assert "rest_with" in remark
     assert "required_inputs" in remark
     assert required_inputs(eqs, bent.q).missing > 0.01  # for no inputs
-    (held,) = inverse_kinematics(eqs.at(inputs=rest.inputs), "tip", place, start=rest.q, starts=1)
-    assert held.warnings == ()
+    held = inverse_kinematics(eqs.at(inputs=rest.inputs), "tip", place, start=rest.q, starts=1)
+    assert held.remarks == ()
 
 
 def test_poses_of_rigid_robots_have_no_remarks(planar):
-    assert all(not pose.warnings for pose in inverse_kinematics(planar, "lower.tip", [0.3, 0, -0.4]))
+    assert not inverse_kinematics(planar, "lower.tip", [0.3, 0, -0.4]).remarks
 
 
 def test_manipulability_of_two_links(planar):
@@ -190,7 +195,7 @@ def test_bad_requests_are_refused(planar):
         inverse_kinematics(planar, "lower.tip", [0, 0, 0], limits={"elbow": (1, 0)})
     with pytest.raises(ValueError, match="rotation matrix"):
         inverse_kinematics(planar, "lower.tip", [0, 0, 0], np.ones((3, 3)))
-    with pytest.raises(ValueError, match="must have 3 entries"):
+    with pytest.raises(ValueError, match="position"):
         inverse_kinematics(planar, "lower.tip", [0, 0])
 
 
@@ -202,8 +207,39 @@ bodies: {arm: {mass: 1 kg, frames: {end: {position: [0.5, 0, 0]}}}}
 joints: {turn: {type: revolute, child: arm, axis: z, angle: {MOTION}}}
 """
     driven, free = (derive(load_text(text.replace("MOTION", words))) for words in ("motion: =a", "input: =a*1 N*m/rad"))
-    (reach,) = inverse_kinematics(driven, "arm.end", [0, 0.5, 0])
-    assert reach.status == "not reached"
-    assert "'turn' follows a prescribed motion" in reach.warnings[0]
+    reach = inverse_kinematics(driven, "arm.end", [0, 0.5, 0])
+    assert reach[0].status == "not reached"
+    assert "'turn' follows a prescribed motion" in reach.remarks[0]
     assert inverse_kinematics(free, "arm.end", [0, 0.5, 0])[0].status == "reached"
-    assert inverse_kinematics(free, "arm.end", [0, 0.9, 0])[0].warnings == ()
+    assert inverse_kinematics(free, "arm.end", [0, 0.9, 0]).remarks == ()
+
+
+def test_inverse_dynamics_of_two_links_holds_their_weight(planar):
+    """At rest the forces are those of gravity, and with accelerations those of inertia are added."""
+    pose = {"shoulder": 0.3, "elbow": -0.5}
+    held = inverse_dynamics(planar, pose)
+    moved = inverse_dynamics(planar, pose, accelerations={"elbow": 2.0})
+    q = [pose[name] for name in planar.coordinates]
+    np.testing.assert_allclose(held.forces, planar.inverse_dynamics(q, [0, 0], [0, 0]), atol=1e-12)
+    column = planar.mass_matrix(q).toarray()[:, planar.rates.index("elbow")]
+    np.testing.assert_allclose(moved.forces - held.forces, 2.0 * column, atol=1e-12)
+    np.testing.assert_allclose(moved.inertial, 2.0 * column, atol=1e-12)
+    with pytest.raises(ValueError, match=r"accelerations\.elbw: there is no rate|accelerations.elbw"):
+        inverse_dynamics(planar, pose, accelerations={"elbw": 2.0})
+
+
+def test_kinematics_as_commands(tmp_path, capsys):
+    """The pose of a tip, and the joints that bring it back there."""
+    assert (
+        command(["forward_kinematics", "double_pendulum", "--frame", "lower.tip", "--at", "elbow=30 deg", "--json"])
+        == 0
+    )
+    place = json.loads(capsys.readouterr().out)["position"]
+    words = ["inverse_kinematics", "double_pendulum", "--frame", "lower.tip", "--position", ",".join(map(str, place))]
+    assert (
+        command([*words, "--limits", "elbow=0,3", "--limits", "shoulder=-3,3", "--out", str(tmp_path / "poses.nc")])
+        == 0
+    )
+    found = load_result(tmp_path / "poses.nc")
+    assert found.q[0][found.equations.coordinates.index("elbow")] == pytest.approx(np.pi / 6, abs=1e-6)
+    assert "1 pose found" in capsys.readouterr().out

@@ -1,4 +1,7 @@
-"""Standard output and error of commands: closed, full, or in an encoding that lacks characters, they must not end a command."""
+"""The process of a command: its standard output and error, and its memory.
+
+Streams that are closed, full, or in an encoding that lacks characters must not end a command. `PLIANT_LIMITS` limits the memory.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,9 @@ import io
 import os
 import sys
 from typing import IO, Any
+
+from pliant.language.faults import SpecError
+from pliant.language.limits import VARIABLE, limits
 
 
 class _Forgiving(io.FileIO):
@@ -39,3 +45,28 @@ def prepare_streams() -> None:
 
 def _nowhere() -> IO[str]:
     return open(os.devnull, "w", encoding="utf-8")
+
+
+if sys.platform != "win32":
+    import resource
+
+
+def limit_memory() -> None:
+    """Limit the address space of this process and its children, if a limit is set and the system supports it."""
+    try:
+        most = limits().memory
+    except SpecError:
+        return  # the command reports the error
+    if most is None:
+        return
+    if sys.platform == "win32":
+        print("pliant: this system has no limit on the memory of a process", file=sys.stderr)
+        return
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (min(int(most), hard) if hard >= 0 else int(most), hard))
+
+
+def memory_words() -> str:
+    """The hint for errors of insufficient memory."""
+    most = limits().memory
+    return "close other programs" if most is None else f"{VARIABLE} allows {most / 1e6:g} MB"
