@@ -9,7 +9,7 @@ CC_GIVEN := $(filter environment command%,$(origin CC))
 COMPILER := $(if $(or $(CC_GIVEN),$(shell command -v cc || command -v gcc || command -v clang)),,$(comma)compiler)
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: install demo test lint types layers fuzz sanitize oldest newest audit kills wheel clean
+.PHONY: install demo test test-all lint types layers fuzz sanitize oldest newest audit kills wheel clean
 
 install: $(VENV)/.installed
 
@@ -25,7 +25,13 @@ $(VENV)/.installed: $(VENV)/.package
 	$(BIN)/python tools/prebuild_kernels.py --bundled
 	touch $@
 
+# what a few tests need, which are skipped without it
+$(VENV)/.peers: $(VENV)/.installed
+	$(PIP) --editable '.[test,peers$(COMPILER)]'
+	touch $@
+
 ROBOT ?= stiff_flop
+TESTS ?= -m 'not slow'
 
 demo: $(VENV)/.package
 	@mkdir -p out
@@ -57,8 +63,12 @@ layers: install
 # checked meanwhile, on one core, and said at the end.
 test: lint layers
 	@said=$$(mktemp); $(BIN)/mypy > $$said 2>&1 & types=$$!; \
-	OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist worksteal; tested=$$?; \
+	OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist worksteal $(TESTS); tested=$$?; \
 	wait $$types; checked=$$?; cat $$said; rm $$said; exit $$((tested + checked))
+
+# with the slow tests, and those that need other engines, frameworks or a browser
+test-all: TESTS =
+test-all: $(VENV)/.peers test
 
 MINUTES ?= 10
 TARGET ?= all

@@ -7,7 +7,7 @@ from importlib import import_module
 import pytest
 
 import pliant
-from pliant.language import display
+from pliant.language import provided
 
 
 @pytest.mark.parametrize("name", pliant.__all__)
@@ -24,7 +24,7 @@ def test_folders_are_attributes_and_functions_are_not_hidden_by_folders():
     assert found.stdout.split() == ["lqr", "energy", "pendulum"]
 
 
-@pytest.mark.parametrize("target", display._functions.values())
-def test_every_display_has_a_function(target):
+@pytest.mark.parametrize("target", provided._functions.values())
+def test_every_provided_function_exists(target):
     module, _, function = target.partition(":")
     assert callable(getattr(import_module(module), function))

@@ -21,6 +21,7 @@ NEED_EQUATIONS: dict[str, Any] = {
     "export_urdf": lambda robot: pliant.export_urdf(robot, "a.urdf"),
     "sketch": lambda robot: pliant.sketch(robot),
     "film": lambda robot: pliant.film(robot, None, "a.gif"),
+    "write_report": lambda robot: pliant.write_report(robot, "a.html", []),
     "manipulability": lambda robot: pliant.manipulability(robot, "rod.tip", [0.1]),
     "required_inputs": lambda robot: pliant.required_inputs(robot, [0.1]),
     "fit": lambda robot: pliant.fit(robot, ["length"], []),

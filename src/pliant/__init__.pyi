@@ -66,6 +66,7 @@ from .robot.robot import RobotSpec as RobotSpec
 from .robot.writer import dump as dump
 from .robot.writer import save as save
 from .show.film import film as film
+from .show.report import write_report as write_report
 from .show.sketch import sketch as sketch
 from .study.cases import Cases as Cases
 from .study.cases import cases as cases

@@ -112,11 +112,17 @@ def test_messages_name_the_option_and_what_was_given(arguments, message, capsys)
 
 
 @pytest.mark.parametrize(
-    ("said", "message"), [("", "there is not enough memory"), ("no room for 9 GB", "no room for 9 GB")]
+    ("error", "message"),
+    [
+        (MemoryError(""), "there is not enough memory"),
+        (MemoryError("no room for 9 GB"), "no room for 9 GB"),
+        (OSError(12, "Cannot allocate memory", "scipy/_lib"), "there is not enough memory"),
+        (ImportError("mtrand.so: failed to map segment from shared object"), "there is not enough memory"),
+    ],
 )
-def test_too_little_memory_is_said(said, message, capsys, monkeypatch):
+def test_too_little_memory_is_said(error, message, capsys, monkeypatch):
     def lack(*given, **options):
-        raise MemoryError(said)
+        raise error
 
     monkeypatch.setattr("pliant.analysis.derivation.check.check", lack)
     assert run(["check", "pendulum"]) == 2

@@ -337,3 +337,11 @@ def test_plots_of_a_motion_begin_with_the_outputs_of_the_model_and_have_no_empty
     run = pliant.simulate(eqs, 1e-3)
     assert len(run.recorded["constraint"])
     assert ("constraint error over time" in report(eqs, [run])) == bool(np.any(run.constraint_error > 0))
+
+
+def test_python_writes_the_report_of_the_command(tmp_path):
+    eqs = pliant.derive("pendulum")
+    assert pliant.write_report(eqs, tmp_path / "both.html", [pliant.equilibrium(eqs), pliant.simulate(eqs, 0.1)]) == []
+    written = (tmp_path / "both.html").read_text(encoding="utf-8")
+    assert "<h2>Equilibrium</h2>" in written
+    assert "simulated to t = 0.1 s" in written

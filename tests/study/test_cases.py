@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import pliant
 from pliant import ArgumentError, cases
 
 
@@ -89,3 +90,17 @@ def test_what_makes_no_sense_is_refused_in_words(vary, sample, words):
     with pytest.raises(ArgumentError) as error:
         cases(vary, sample)
     assert words in str(error.value)
+
+
+def test_a_parameter_called_start_is_one() -> None:
+    """`start` in a case is an initial state only where the model has no such name; the bundled sleeve has one."""
+    eqs = pliant.derive(
+        pliant.load_text("""
+pliant: 1
+parameters: {start: {value: 2 m}}
+bodies: {a: {mass: 1 kg}}
+joints: {slide: {type: prismatic, axis: x, child: a, displacement: {initial: =start}}}
+""")
+    )
+    found = pliant.simulate_many(eqs, {"start": [1.0, 3.0]}, 0.1)
+    assert found["q"].values[:, 0, 0].tolist() == [1.0, 3.0]

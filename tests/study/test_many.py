@@ -154,6 +154,16 @@ def test_rests_modes_and_linear_systems_are_the_single_ones(arm):
         assert "length must be above zero" in found.message.values[2]
 
 
+def test_components_of_outputs_have_names(arm):
+    """In studies and paths those of a single run."""
+    cases, names = {"p1": [0.0, 1e4]}, list(pliant.simulate(arm, 0.01).dataset["output.tip.part"].values)
+    assert names == ["x", "y", "z"]
+    runs, rests = pliant.simulate_many(arm, cases, 0.01), pliant.equilibrium_many(arm, cases)
+    for found in (runs, rests, pliant.continuation(arm, parameter="p1", to=1e4).recorded.dataset):
+        assert list(found["output.tip.part"].values) == names
+    assert rests["output.tip"].sel({"output.tip.part": "y"}).shape == (2,)
+
+
 @pytest.mark.parametrize(
     ("cases", "options", "words"),
     [

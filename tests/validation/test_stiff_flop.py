@@ -10,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.integrate import quad
+from scipy.optimize import brentq
 
 from pliant import derive, equilibrium, load
 from pliant.identify.compare import compare
@@ -43,6 +45,26 @@ def test_the_answer_to_pressure_is_more_than_linear():
     eqs = derive(load("stiff_flop"))
     bends = [abs(equilibrium(eqs, inputs={"p1": p}).outputs["tip"][1]) for p in (20e3, 40e3)]
     assert bends[1] > 2.1 * bends[0]
+
+
+@pytest.mark.parametrize("word", ["pcs:6", "cosserat:12", "finite_element:3", "gvs:2"])
+@pytest.mark.parametrize("pressure", [0.0, 20e3, 80e3])
+def test_equal_pressures_stretch_it_as_the_law_says(pressure, word):
+    """The integral of the stretch along the module: its neo-Hookean silicone carries the pressure on the chambers, whose area is
+    constant, and the weight of the sensor and of all that hangs below."""
+    eqs = derive(load("stiff_flop").with_rod("arm", word))
+    value = eqs.parameters
+    length, modulus = value["length"], value["youngs_modulus"]
+    chambers = 6 * np.pi * value["chamber_radius"] ** 2
+    area, push = np.pi * (value["outer_radius"] ** 2 - value["inner_radius"] ** 2) - chambers, pressure * chambers
+
+    def stretch(s):
+        tension = push + 9.81 * (value["sensor_mass"] + value["density"] * area * (length - s))
+        return brentq(lambda x: modulus * area / 3 * (x - 1 / x**2) - tension, 0.5, 3.0)
+
+    rest = equilibrium(eqs, inputs={"p1": pressure, "p2": pressure, "p3": pressure})
+    exact = quad(stretch, 0.0, length)[0] + value["sensor_length"]
+    assert rest.outputs["tip"] == pytest.approx([0, 0, exact], rel=2e-5, abs=1e-9)
 
 
 def test_errors_at_rest_are_distances_from_what_was_recorded(recording):

@@ -22,6 +22,7 @@ from pliant.analysis.numerics.versions import versions
 from pliant.analysis.remark import Remark, remarks_on
 from pliant.engine.contacts import Contacts
 from pliant.engine.equations import Equations
+from pliant.engine.outputs import part_labels
 from pliant.engine.state import State
 from pliant.language.arguments import ArgumentError, file_name
 from pliant.language.provided import called
@@ -319,6 +320,7 @@ class AnalysisResult(ABC):
         known = {
             "coordinate": eqs.coordinates, "rate": eqs.rates, "constraint": eqs.constraint_names, "input": eqs.inputs,
             "frame": eqs.frame_names, "axis": tuple("xyz"), "quaternion_part": tuple("wxyz"), **own, **self.labels(),
+            **part_labels(eqs.model, eqs.binding),
         }  # fmt: skip
         made = named_axes({axis: names for axis, names in known.items() if axis in used or axis in own})
         for name in _contacts(type(self)):
@@ -407,7 +409,7 @@ class AnalysisResult(ABC):
             axis = along.axes[0] if len(along.axes) == 1 else ""
             made[name] = dict(zip(named[axis], value.tolist(), strict=True)) if axis in named else value
         known = {*self.labels(), *(along.axes[0] for along in self.variables().values() if along.labels)}
-        known |= {NAMES, THINGS, "axis", "quaternion_part"}
+        known |= {NAMES, THINGS, "axis", "quaternion_part", *part_labels(self.equations.model, self.equations.binding)}
         labels = {f"{axis}s": self.recorded.names(axis) for axis in self.recorded.labels if axis not in known}
         own = {name: getattr(self, name) for name in _plain(type(self)) if name not in made}
         for name in _states(type(self)):

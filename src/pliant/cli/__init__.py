@@ -78,6 +78,8 @@ COMMANDS = {
 
 UNWRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """Errors of the device that the output goes to."""
+UNLOADED = ("failed to map segment", "cannot allocate memory", "Cannot allocate memory")
+"""What the loader of libraries says where memory is not enough."""
 WITHOUT_END = ("models", "schema", "view")
 """Commands without a time limit: they compute nothing, or run until they are interrupted."""
 
@@ -127,7 +129,7 @@ def run(arguments: Sequence[str]) -> int:
             traceback.print_exception(error.__cause__)
         failure = Failure(str(error), error.hint)
     except MemoryError as error:
-        failure = Failure(str(error) or "there is not enough memory", f"use a smaller model; {memory_words()}")
+        failure = _without_memory(str(error))
     except (KeyboardInterrupt, typer.Abort):
         report(Failure("interrupted"), arguments)
         return INTERRUPTED
@@ -151,7 +153,21 @@ def _unwritten(error: OSError, arguments: Sequence[str]) -> int:
     return FAULT
 
 
+def _without_memory(text: str = "") -> Failure:
+    return Failure(text or "there is not enough memory", f"use a smaller model; {memory_words()}")
+
+
+def _lacks_memory(error: Exception) -> bool:
+    """Whether a file could not be read, or a library not be loaded, for lack of memory."""
+    if isinstance(error, OSError):
+        return error.errno == errno.ENOMEM
+    return isinstance(error, ImportError) and any(words in str(error) for words in UNLOADED)
+
+
 def _internal(error: Exception, arguments: Sequence[str]) -> int:
+    if _lacks_memory(error):
+        report(_without_memory(), arguments)
+        return FAULT
     if os.environ.get("PLIANT_DEBUG"):
         raise error
     text = f"internal error: {type(error).__name__}: {error}"

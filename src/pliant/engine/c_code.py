@@ -98,7 +98,7 @@ def _select(graph: Graph, x: int, y: int) -> int | None:
 
 
 def _rebuilt(graph: Graph, make: Callable[[Graph, int, tuple[int, ...], tuple[int, ...]], int]) -> Graph:
-    """The graph with each operation made anew by `make(new graph, operation, old arguments, new arguments)`."""
+    """The graph with each operation made by `make(new graph, operation, old arguments, new arguments)`."""
     new, at = Graph(), {}
     for node in graph.order():
         if node in graph.numbers:

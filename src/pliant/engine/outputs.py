@@ -168,6 +168,17 @@ def output_axes(model: Model, bound: Binding) -> dict[str, np.ndarray]:
     return {name: np.asarray(at, dtype=float) for name, at in found.items() if at is not None}
 
 
+def part_labels(model: Model, bound: Binding) -> dict[str, tuple[str, ...]]:
+    """Names along the axes of outputs with several values, such as x, y and z, by name of the axis; profiles have arc lengths."""
+    profiles = output_axes(model, bound)
+    parts = {name: output_parts(model, name) for name in output_names(model) if name not in profiles}
+    return {
+        f"output.{name}.part": tuple(part[len(name) + 1 :] for part in own)
+        for name, own in parts.items()
+        if len(own) > 1
+    }
+
+
 ENERGIES_AT, CONTACTS_AT = 8, 9
 """Indices of the energies and the sums of contacts among the inputs of `output_function`."""
 

@@ -17,8 +17,8 @@ from pliant.analysis.equilibrium import Equilibrium
 from pliant.analysis.motion.result import Result
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.numerics.versions import versions
-from pliant.analysis.result import AnalysisResult
-from pliant.engine.equations import Equations
+from pliant.analysis.result import AnalysisResult, Sheet
+from pliant.engine.equations import Equations, need_equations
 from pliant.language.files import write_whole
 from pliant.language.message_text import INSTANCE
 from pliant.show import plot
@@ -114,6 +114,7 @@ class SweepContent:
 def write_report(eqs: Equations, path: str | os.PathLike[str], findings: Sequence[Any]) -> list[str]:
     """Write the report about a robot and its results (see `report`) atomically. Returns what could not be drawn, with the
     reason."""
+    need_equations(eqs)
     missing: list[str] = []
     write_whole(pathlib.Path(path), encoded(report(eqs, findings, missing)))
     return missing
@@ -189,15 +190,19 @@ def _result(eqs: Equations, found: AnalysisResult, part: ReportPart) -> str:
     if found.status != Status.FAILED:
         drawn = "".join(part.figure(draw, words) for draw, words in islice(figures_of(found), LIMITS.most_plots))
         parts.append(f'<div class="pictures">{drawn}</div>' if drawn else "")
-    for sheet in found.sheets():
-        parts.append(f"<h3>{text(sheet.title)}</h3>" if sheet.title else "")
-        parts.append(table(sheet.columns, sheet.short.rows) if sheet.hidden else "")
-        parts.append(_long_table(sheet.columns, sheet.rows, sheet.words))
+    parts += map(_sheet, found.sheets())
     poses = sum(1 for _ in found.poses())
     title = type(found).analysis.title.lower()
     parts.append(part.player(title, lambda: result_clips(found, most=LIMITS.most_played), (poses, title)))
     parts.append(f'<p class="note">{text(type(found).played)}</p>' if type(found).played and poses else "")
     return "".join(parts)
+
+
+def _sheet(sheet: Sheet) -> str:
+    """A table; the rest of a long one is folded."""
+    title = f"<h3>{text(sheet.title[0].upper() + sheet.title[1:])}</h3>" if sheet.title else ""
+    short = table(sheet.columns, sheet.short.rows) if sheet.hidden else ""
+    return title + short + _long_table(sheet.columns, sheet.rows, sheet.words)
 
 
 def _motion(eqs: Equations, run: Result, part: ReportPart) -> str:
@@ -264,34 +269,22 @@ def _input_figures(run: Result, part: ReportPart) -> Iterator[str]:
 
 
 def _sweep(eqs: Equations, found: SweepContent, part: ReportPart) -> str:
-    table_, (by, values) = found.table, found.table.measure(found.by)
-    words, counts = np.unique(table_.status, return_counts=True)
-    parts = [
-        f"<p>{len(table_.status)} cases: {', '.join(f'{n} {text(w)}' for w, n in zip(words, counts, strict=True))}.</p>"
-    ]
-    drawn = part.figure(partial(plot.effects, table_, by), f"{by} over each varied value, and its means")
-    drawn += part.figure(partial(plot.parallel, table_, by, largest=found.largest), f"all cases and their {by}")
-    parts.append(f'<div class="pictures">{drawn}</div>')
-    parts.append(part.player("the best cases", lambda: [_case_clip(*case) for case in found.best]))
-    ranked = table_.ranked(by, largest=found.largest)[: LIMITS.most_rows]
-    rows = [(k, *(_cell(x[k]) for x in table_.varied.values()), _cell(values[k])) for k in ranked]
-    units = table_.units
-    head = ("case", *(f"{x} [{units[x]}]" if units.get(x) else x for x in (*table_.varied, by)))
-    parts.append(f"<h3>{'Largest' if found.largest else 'Smallest'} {text(by)}</h3>")
-    parts.append(table(head, rows[: LIMITS.few_rows]))
-    if rows[LIMITS.few_rows :]:
-        parts.append(f"<details><summary>more cases</summary>{table(head, rows[LIMITS.few_rows :])}</details>")
-    reasons = [(k, table_.message[k]) for k in np.flatnonzero(table_.status == "failed")[: LIMITS.most_rows]]
-    return "".join([*parts, "<h3>Cases that failed</h3>" + table(("case", "reason"), reasons) if reasons else ""])
+    cases, by = found.table, found.table.measure(found.by)[0]
+    counts = ", ".join(f"{n} {text(word)}" for word, n in cases.counted().items())
+    drawn = part.figure(partial(plot.effects, cases, by), f"{by} over each varied value, and its means")
+    drawn += part.figure(partial(plot.parallel, cases, by, largest=found.largest), f"all cases and their {by}")
+    failed = cases.failures()[: LIMITS.most_rows]
+    return "".join([
+        f'<p>{len(cases.status)} cases: {counts}.</p><div class="pictures">{drawn}</div>',
+        part.player("the best cases", lambda: [_case_clip(*case) for case in found.best]),
+        _sheet(cases.best(by, largest=found.largest)),
+        "<h3>Cases that failed</h3>" + table(("case", "reason"), failed) if failed else "",
+    ])  # fmt: skip
 
 
 def _case_clip(case: int, eqs: Equations, found: Result | Equilibrium) -> Clip:
     name = f"case {case}"
     return run_clip(eqs, found, name=name) if isinstance(found, Result) else replace(result_clips(found)[0], name=name)
-
-
-def _cell(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def _reproduction(eqs: Equations) -> str:

@@ -25,7 +25,7 @@ from pliant.analysis.simulate import Simulate
 from pliant.analysis.states import state_at
 from pliant.engine.equations import Equations
 from pliant.engine.input_values import INSTANT, inputs_over_time
-from pliant.engine.outputs import output_names, output_units
+from pliant.engine.outputs import output_names, output_units, part_labels
 from pliant.engine.state import State
 from pliant.language.arguments import ArgumentError, mapping
 from pliant.language.message_text import suggestion
@@ -121,7 +121,8 @@ def _safely(function: Callable[..., Outcome], *arguments: Any) -> Outcome:
 
 
 def _named(eqs: Equations) -> dict[str, Any]:
-    return {"coordinate": eqs.coordinates, "rate": eqs.rates, "constraint": eqs.constraint_names, "input": eqs.inputs}
+    names = {"coordinate": eqs.coordinates, "rate": eqs.rates, "constraint": eqs.constraint_names, "input": eqs.inputs}
+    return {**names, **part_labels(eqs.model, eqs.binding)}
 
 
 @dataclass(frozen=True)

@@ -129,6 +129,7 @@ class CaseResults:
             grown = np.full((self.count, *(max(n, m) for n, m in zip(need, array.shape[1:], strict=True))), np.nan)
             grown[tuple(slice(n) for n in array.shape)] = array
             self.arrays[name] = axes, (array := grown)
+            self._usual = None  # rows are longer than those of the case before
         return array
 
     def dataset(

@@ -156,6 +156,8 @@ class _Reader:
 
     def __init__(self, eqs: Equations, units: Mapping[str, Unit]) -> None:
         self.model = eqs.model
+        self.own = {*eqs.model.input_names, *eqs.model.environment.names}
+        """Inputs and parameters, one of which may be called as the start of a case."""
         self.rates = {rate_name(name) for name in eqs.rates} | (set(eqs.rates) - set(eqs.coordinates))
         self.places: dict[str, str] = {}
         self.plain: dict[str, str] = {}
@@ -172,7 +174,7 @@ class _Reader:
                 )
             return Values(found["parameters"], found["inputs"])
         for name, value in row.items():
-            if name == START:
+            if name == START and name not in self.own:
                 start = value
                 continue
             if name not in self.places:

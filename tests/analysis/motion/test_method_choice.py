@@ -179,6 +179,19 @@ joints: {slide: {type: prismatic, axis: x, child: mass, displacement: {input: =p
     assert shaken.remarks == ()
 
 
+@pytest.mark.filterwarnings("ignore:materials.steel.youngs_modulus")
+@pytest.mark.parametrize("word", ["pcs:4", "gvs:2", "timoshenko:4", "cosserat:4"])
+def test_a_linkage_with_a_stiff_bar_moves_as_the_rigid_one(word: str) -> None:
+    """Also where it swings fastest, just before two seconds."""
+    rigid = pliant.simulate(pliant.derive("four_bar"), 2.0, save_every=0.01)["q1"].values
+    text = pliant.dump(pliant.load("flexible_four_bar")).replace(
+        "youngs_modulus: 210 GPa", "youngs_modulus: 210000 GPa"
+    )
+    stiff = pliant.derive(pliant.load_text(text).with_rod("coupler", word))
+    bending = pliant.simulate(stiff, 2.0, save_every=0.01)["q1"].values
+    assert np.abs(bending - rigid).max() < 0.01 * np.ptp(rigid)
+
+
 def pile(count: int, law: str = "friction: 0.4") -> pliant.Equations:
     """Balls in layers of four by four over the floor of a box, each a little beside the one below."""
     bodies, joints = [], []

@@ -9,6 +9,7 @@ ones. The first steps of a run show which case applies.
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -46,9 +47,13 @@ class Thresholds:
     """Number of steps after which an explicit run is examined again: a tenth of a second for small robots."""
     contact_tolerance: float = 1e-4
     """Relative tolerance of small robots with contacts: small errors of an impact grow in the flight after it."""
-    loop_tolerance: float = 2e-4
-    """Relative tolerance of generalized-alpha for stiff and rotating parts: of second order, its errors in the phase of a loop add
-    up to ten times those of other methods at the same tolerance."""
+    loop_tolerance: float = 5e-4
+    """Relative tolerance of stiff robots with loops: errors in the phase of a linkage grow where it swings fast, to 1.5 % of the
+    motion of a four-bar at twice this."""
+    turning_tolerance: float = 2e-4
+    turning_loop_tolerance: float = 1e-4
+    """Relative tolerance of generalized-alpha for stiff and rotating parts, without and with loops: of second order, its errors in
+    phase add up to ten times those of other methods at the same tolerance."""
     crowd: int = 60
     """Number of bodies with surfaces above which individual impacts are not resolved: there are several in every step."""
     crowd_tolerance: float = 0.05
@@ -101,12 +106,17 @@ def choose_method(
     steps = (end - begin) * rate / CHOICE.stable_step  # the stable step of an infinite rate is zero
     if steps <= CHOICE.few_steps and (bound.nv <= CHOICE.small or steps >= CHOICE.slack):
         return MethodChoice(_made(ExplicitRungeKutta, **tolerances), "automatic: not stiff", True, stable, tolerances)
-    implicit = _made(Rosenbrock, **tolerances)
+    implicit = _made(Rosenbrock, **_of_loops(bound, tolerances))
     if steps < CHOICE.few_steps:
         return MethodChoice(implicit, "automatic: slack at the start", True, stable, tolerances)
     needed = f"{_rounded(steps)} steps" if np.isfinite(steps) else "infinitely many steps"
     why = f"automatic: stiff, an explicit method would need {needed} to be stable"
     return MethodChoice(implicit, why, True, stable, tolerances)
+
+
+def _of_loops(bound: Binding, tolerances: Mapping[str, float]) -> dict[str, float]:
+    """The tolerances of implicit steps, if none are given those for loops where the robot has some."""
+    return {"rtol": CHOICE.loop_tolerance, **tolerances} if bound.m else dict(tolerances)
 
 
 def _is_crowd(bound: Binding) -> bool:
@@ -175,7 +185,7 @@ class MethodMonitor:
         elif left > CHOICE.without_end and mean * rate > 0.5 * CHOICE.stable_step:
             # most of the run remains, and its steps are limited by stability
             why = f"automatic: stiff, an explicit method would need {_rounded(left)} more steps"
-            raise MethodChange(MethodChoice(self._other(Rosenbrock), why))
+            raise MethodChange(MethodChoice(_made(Rosenbrock, **_of_loops(bound, self.choice.tolerances)), why))
 
     def _after_implicit_steps(
         self, bound: Binding, run: TimeLoop, mean: float, left: float, rate: float, lengthening: bool
@@ -183,10 +193,11 @@ class MethodMonitor:
         stable = min(self.choice.stable, CHOICE.stable_step / max(rate, 1e-300))
         if mean < CHOICE.longer * stable and (self.end - run.t) / stable < CHOICE.many_steps:
             why = "automatic: not stiff, all vibrations contribute to the motion"
-            raise MethodChange(MethodChoice(self._other(ExplicitRungeKutta), why))
+            raise MethodChange(MethodChoice(_made(ExplicitRungeKutta, **self.choice.tolerances), why))
         # linearized steps are short if very stiff parts rotate, as steel links in absolute coordinates and in loops; steps that
         # become longer are those of a transient that decays
-        tolerances = {"rtol": CHOICE.loop_tolerance, **self.choice.tolerances}
+        usual = CHOICE.turning_loop_tolerance if bound.m else CHOICE.turning_tolerance
+        tolerances = {"rtol": usual, **self.choice.tolerances}
         iterated = _made(GeneralizedAlpha, **tolerances)
         if (
             not lengthening
@@ -195,9 +206,6 @@ class MethodMonitor:
         ):
             why = f"automatic: stiff and rotating, a linearly implicit method would need {_rounded(left)} more steps"
             raise MethodChange(MethodChoice(iterated, why))
-
-    def _other(self, kind: type[Adaptive]) -> Method:
-        return kind(**self.choice.tolerances)
 
 
 def _mean_step(bound: Binding, method: Method, run: TimeLoop, end: float) -> float:

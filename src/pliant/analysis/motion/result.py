@@ -39,7 +39,7 @@ from pliant.analysis.result import AnalysisResult, Sheet
 from pliant.engine.binding import Binding
 from pliant.engine.contacts import Contacts
 from pliant.engine.equations import Equations
-from pliant.engine.outputs import output_axes, output_parts, output_size, output_units
+from pliant.engine.outputs import output_axes, output_size, output_units, part_labels
 from pliant.engine.state import State
 from pliant.engine.time_loop import INSTANT
 from pliant.language.arguments import ArgumentError, file_name, number
@@ -653,10 +653,7 @@ def _labels(eqs: Equations, motion: SavedStates, profiles: Mapping[str, np.ndarr
         "axis": ("x", "y", "z"),
         "quaternion_part": ("w", "x", "y", "z"),
     }
-    for output in output_units(eqs.model):
-        parts = output_parts(eqs.model, output)
-        if len(parts) > 1 and output not in profiles:
-            names[f"output.{output}.part"] = tuple(part[len(output) + 1 :] for part in parts)
+    names |= part_labels(eqs.model, eqs.binding)
     return {"time": (("time",), motion.time, {"units": "s"}), **named_axes(names), **profile_axes(profiles)}
 
 
