@@ -39,8 +39,8 @@ from pliant.analysis.numerics.saddle import saddle_matrix
 from pliant.analysis.numerics.state import EQUILIBRIUM, AssemblyError, assemble
 from pliant.analysis.numerics.status import AnalysisFailed, Status
 from pliant.analysis.remark import remark
+from pliant.analysis.remarks.input_limits import inputs_beyond_limits
 from pliant.analysis.result import Along, AnalysisResult, Lines, Plot, Poses, Sheet
-from pliant.analysis.shared_remarks import inputs_beyond_limits
 from pliant.analysis.simulate import simulate
 from pliant.analysis.states import state_at
 from pliant.engine.binding import Binding

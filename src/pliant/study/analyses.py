@@ -20,7 +20,7 @@ from pliant.analysis.numerics.law_ranges import outside_laws
 from pliant.analysis.numerics.result import ENERGIES, FRAME_PARTS
 from pliant.analysis.numerics.state import INITIAL
 from pliant.analysis.numerics.status import Status
-from pliant.analysis.remarks.input_limits import beyond_limits_in_motion
+from pliant.analysis.remarks.input_limits import beyond_limits
 from pliant.analysis.simulate import Simulate
 from pliant.analysis.states import state_at
 from pliant.engine.equations import Equations
@@ -189,8 +189,10 @@ class Motions(CaseAnalysis):
                 if isinstance(made, Exception):
                     return failed(made)
                 if made is not None and made.t is not None:
-                    beyond = beyond_limits_in_motion(eqs.model, request.times, [(request.begin, here[k].binding)])
-                    return Outcome(COMPLETED, "; ".join([end_message(made.t), *beyond]), quick.kept_of(made))
+                    beyond = beyond_limits(eqs.model, request.times, [(request.begin, here[k].binding)])
+                    return Outcome(
+                        COMPLETED, "; ".join(filter(None, [end_message(made.t), beyond])), quick.kept_of(made)
+                    )
                 acting = acting_controllers(request.controllers, eqs, cases[k].parameters)
                 run = request.run_from(here[k], states[k], acting, as_placed=as_placed and cases[k].start is None)
                 return Outcome(

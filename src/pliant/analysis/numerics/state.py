@@ -109,7 +109,7 @@ class AssembledState:
     """Describes the changes; None if there are none."""
 
     @cached_property
-    def messages(self) -> tuple[str, ...]:
+    def remarks(self) -> tuple[str, ...]:
         """The changes as texts."""
         return tuple(self.changes()) if self.changes is not None else ()
 
@@ -154,15 +154,15 @@ def _switched_off(eqs: Equations, bound: Binding, t: float, q: np.ndarray, v: np
     if not np.any(off):
         return []
     holding = np.any(bound.constraint_jacobian(t, q, v), axis=1)
-    notes = []
+    texts = []
     for what, which, why in (
         ("redundant constraints", off & holding, "others already imply them"),
         ("ineffective constraints", off & ~holding, "no coordinate affects them"),
     ):
         if np.any(which):
             names = ", ".join(eqs.constraint_names[i] for i in np.flatnonzero(which))
-            notes.append(f"{what} switched off: {names} ({why})")
-    return notes
+            texts.append(f"{what} switched off: {names} ({why})")
+    return texts
 
 
 def driven_words(eqs: Equations, made: AssembledState, t: float) -> str:
