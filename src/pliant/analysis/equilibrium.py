@@ -12,13 +12,12 @@ import numpy as np
 from pliant.analysis.base import Analysis, PoseGiven, PureNumber, Seconds, function_of
 from pliant.analysis.numerics.coordinate_rows import coordinate_rows
 from pliant.analysis.numerics.labelled_arrays import Variable
-from pliant.analysis.numerics.state import assemble, driven_words, given_state
+from pliant.analysis.numerics.state import assemble, driven_words, given_state, moved_onto_constraints
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.remark import RemarkRule, remark
 from pliant.analysis.remarks.contact_remarks import friction_supports, sliding_words
 from pliant.analysis.remarks.crossing_surfaces import overlapping_parts
 from pliant.analysis.remarks.input_limits import inputs_beyond_limits
-from pliant.analysis.remarks.poses import moved_onto_constraints
 from pliant.analysis.remarks.validity import (
     beyond_range,
     friction_of_tendons_at_rest,

@@ -28,11 +28,10 @@ from pliant.analysis.equilibrium import equilibrium
 from pliant.analysis.numerics.contact_table import joined_contacts
 from pliant.analysis.numerics.labelled_arrays import Variable
 from pliant.analysis.numerics.result import no_such, profile_axes
-from pliant.analysis.numerics.state import EQUILIBRIUM, AssembledState, assemble, given_state
+from pliant.analysis.numerics.state import EQUILIBRIUM, AssembledState, assemble, given_state, moved_onto_constraints
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.remark import remark
 from pliant.analysis.remarks.input_limits import inputs_beyond_limits
-from pliant.analysis.remarks.poses import moved_onto_constraints
 from pliant.analysis.remarks.validity import friction_of_tendons_at_rest
 from pliant.analysis.result import Along, AnalysisResult, Poses, Sheet, number_text
 from pliant.analysis.statics.arc_length import ArcLengthStatics, Direction, PathParameter

@@ -14,11 +14,11 @@ import numpy as np
 from pliant.analysis.integrators import Method
 from pliant.analysis.motion.result import Result, RunRecord
 from pliant.analysis.motion.step_resolution import RESOLUTION, StepResolution, node_name
+from pliant.analysis.numerics.state import moved_onto_constraints
 from pliant.analysis.remark import joined, remark
 from pliant.analysis.remarks.contact_remarks import contacts_that_are_too_soft
 from pliant.analysis.remarks.crossing_surfaces import overlapping_parts, overlapping_start
 from pliant.analysis.remarks.input_limits import inputs_beyond_limits
-from pliant.analysis.remarks.poses import moved_onto_constraints
 from pliant.analysis.remarks.validity import beyond_range, constraints_that_opened, reactions_not_unique, slack_tendons
 from pliant.engine.binding import Binding
 from pliant.engine.equations import Equations

@@ -13,6 +13,7 @@ from pliant.analysis.numerics.blas_threads import on_one_blas_thread
 from pliant.analysis.numerics.half_turns import opposite_frames
 from pliant.analysis.numerics.law_ranges import refuse_outside_laws
 from pliant.analysis.numerics.loop_closure import SILENT_BELOW, AssemblyError, LoopClosure, changes, coordinate_sizes
+from pliant.analysis.remark import Words, joined, remark
 from pliant.engine.binding import Binding
 from pliant.engine.contacts import Contacts
 from pliant.engine.equations import Equations, with_independent_rows
@@ -112,6 +113,14 @@ class AssembledState:
     def remarks(self) -> tuple[str, ...]:
         """The changes as texts."""
         return tuple(self.changes()) if self.changes is not None else ()
+
+
+@remark(
+    f"moved by more than {SILENT_BELOW:g} of the size of a coordinate", "smaller changes are not visible in any result"
+)
+def moved_onto_constraints(eqs: Equations, result: Any) -> Words:
+    """The given state did not satisfy the constraints and was moved onto them, or constraints are redundant there."""
+    return joined(result.assembled.remarks)
 
 
 @on_one_blas_thread
