@@ -246,6 +246,8 @@ class AnalysisResult(ABC):
         """Variables that are computed from the others, such as outputs of the robot; files have them, but they are not read."""
         return ()
 
+    formats: ClassVar[tuple[str, ...]] = (".nc", ".json")
+    """Endings of the files that a command writes it to."""
     played: ClassVar[str] = ""
     """What is played, for a note below the player."""
 
@@ -454,6 +456,10 @@ class AnalysisResult(ABC):
                 q = dict(zip(self.equations.coordinates, np.asarray(state.q).tolist(), strict=True))
                 made[name] = {"q": q, "t": state.t}
         return {**made, **labels, **own, "remarks": self.remarks}
+
+    def brief_json(self) -> dict[str, Any]:
+        """Its content as plain data, as far as it is printed if nothing more is asked for."""
+        return self.as_json()
 
     @property
     def lines(self) -> list[str]:
