@@ -34,6 +34,16 @@ def test_each_stage_of_a_search_leaves_one_line() -> None:
     ]
 
 
+def test_the_progress_of_other_analyses_is_not_counted_and_leaves_nothing() -> None:
+    stream = Terminal()
+    with SearchLine(stream, counts=False) as line:
+        line.begin -= 1.0
+        line.last -= 1.0
+        line("workspace", "20 of 60 samples")
+    assert "workspace: 20 of 60 samples" in stream.getvalue()
+    assert stream.getvalue().endswith("\r")
+
+
 def test_on_a_terminal_the_line_is_drawn_anew_and_taken_away(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "TERMINAL_AFTER", 0.0)
     monkeypatch.setattr(progress, "TERMINAL_EVERY", 0.0)

@@ -93,6 +93,8 @@ class Analysis(AnalysisOptions):
     """Options of the command that are not called `--` and the name of the field."""
     state: ClassVar[str] = "at"
     """The field with the state of the robot, which cases of a study replace."""
+    counts_evaluations: ClassVar[bool] = False
+    """Whether each report of progress is an evaluation; their number then is a part of the progress line."""
     kept: ClassVar[tuple[str, ...]] = ()
     """Variables of its results that studies keep, unless others are named; all if there are none."""
 

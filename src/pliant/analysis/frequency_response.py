@@ -200,7 +200,7 @@ class FindFrequencyResponse(Analysis):
             frequencies, response, amplitudes, np.degrees(np.unwrap(np.angle(flat), axis=0)), static,
             amplitudes[peaks, every], frequencies[peaks], values, names, system.outputs, channels, system.omitted,
             system.state, system.given, system.equations, Status.COMPLETED,
-            f"{len(channels)} channels from {frequencies[0]:.4g} to {frequencies[-1]:.4g} Hz",
+            f"{len(channels)} channel{'s' if len(channels) > 1 else ''} from {frequencies[0]:.4g} to {frequencies[-1]:.4g} Hz",
         )  # fmt: skip
 
     def _chosen(self, system: StateSpace) -> tuple[list[int], np.ndarray, tuple[str, ...]]:

@@ -79,7 +79,7 @@ def _watched(kind: type[Analysis], options: dict[str, Any], eqs: Equations) -> A
     """Run an analysis, with a line on its progress if it reports any."""
     if "progress" not in kind.model_fields:
         return kind.of(options).analyse(eqs)
-    with SearchLine() as line:
+    with SearchLine(counts=kind.counts_evaluations) as line:
         one = kind.of(options)
         told = {"progress": lambda *report: line(*one.reported(*report))}
         return one.model_copy(update=told).analyse(eqs)
@@ -159,7 +159,9 @@ def print_sheet(sheet: Sheet) -> str:
     head, rows = sheet.columns, sheet.rows
     table = Table(box=None, show_header=any(head))
     numbers = all(is_number(row[-1]) for row in rows)  # numbers are never broken: the names in front of them are
-    for k, title in enumerate(head[:-1]):  # the last word of a title is on a second line, to leave room for the last column
+    for k, title in enumerate(
+        head[:-1]
+    ):  # the last word of a title is on a second line, to leave room for the last column
         table.add_column(escape("\n".join(two_lines(title))), no_wrap=k > 0 or not numbers, overflow="fold")
     last = "\n".join(two_lines(head[-1])) if grouped else head[-1]
     table.add_column(escape(last), no_wrap=numbers, overflow="fold")

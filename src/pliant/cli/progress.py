@@ -61,10 +61,12 @@ class Line:
 
 
 class SearchLine(Line):
-    """Progress of a search in stages: the number of evaluations and what the last one found; one line is left of each stage."""
+    """Progress of an analysis in stages. If it counts evaluations, the line has their number, and one line is left of
+    each stage."""
 
-    def __init__(self, stream: IO[str] | None = None) -> None:
+    def __init__(self, stream: IO[str] | None = None, *, counts: bool = True) -> None:
         super().__init__(stream)
+        self.counts = counts
         self.stage, self.count, self.words = "", 0, ""
 
     def __call__(self, stage: str, words: str) -> None:
@@ -80,11 +82,13 @@ class SearchLine(Line):
 
     def _end(self) -> None:
         self.clear()
-        if self.count:
+        if self.count and self.counts:
             self._write(f"{self}\n")
         self.count = 0
 
     def __str__(self) -> str:
+        if not self.counts:
+            return f"{self.stage}: {self.words}"
         return f"{self.stage}: {self.count} evaluation{'s' if self.count > 1 else ''}, {self.words}"
 
 

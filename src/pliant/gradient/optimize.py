@@ -666,6 +666,7 @@ class Optimize(Analysis):
 
     name: ClassVar[str] = "optimize"
     title: ClassVar[str] = "Optimum"
+    counts_evaluations: ClassVar[bool] = True
     result = Optimum
     first: ClassVar[tuple[str, ...]] = ("minimize", "vary")
 

@@ -666,6 +666,7 @@ class Identification(Analysis):
 
     name: ClassVar[str] = "fit"
     title: ClassVar[str] = "Fit"
+    counts_evaluations: ClassVar[bool] = True
     result = Fit
     remarks = (
         recordings_used_in_part, rods_too_coarse, search_not_converged, parameters_not_determined, motion_not_described,
