@@ -39,8 +39,8 @@ from pliant.analysis.numerics.saddle import saddle_matrix
 from pliant.analysis.numerics.state import EQUILIBRIUM, AssemblyError, assemble
 from pliant.analysis.numerics.status import AnalysisFailed, Status
 from pliant.analysis.remark import remark
+from pliant.analysis.remarks.input_limits import inputs_beyond_limits
 from pliant.analysis.result import Along, AnalysisResult, Lines, Plot, Poses, Sheet
-from pliant.analysis.shared_remarks import inputs_beyond_limits
 from pliant.analysis.simulate import simulate
 from pliant.analysis.states import state_at
 from pliant.engine.binding import Binding
@@ -53,6 +53,7 @@ from pliant.engine.workspace import EvaluationError
 from pliant.language.arguments import ArgumentError, function
 from pliant.language.base import InPython, Problem
 from pliant.language.limits import time_is_up
+from pliant.parts.contact import LawNumbers
 
 ENERGY = "energy"
 """The parameter of a family of orbits of a robot without damping."""
@@ -725,13 +726,12 @@ class Branch:
     """Orbits of a branch, in order, with multipliers, errors and bifurcations."""
 
     shooting: Shooting
-    told: Callable[[str, str], None]
+    told: Callable[[str, str, float], None]
     points: list[tuple[Linearized, np.ndarray, float, str]] = field(default_factory=list)
 
     def add(self, at: Linearized, error: float, bifurcation: str = "") -> None:
         """Append an orbit."""
         self.points.append((at, self.shooting.multipliers(at), error, bifurcation))
-        self.told("orbits", f"{len(self.points)}, the last at {self._place(at)}")
 
     def follow(self, to: float, most: int, longest: float) -> tuple[Status, str]:
         """Follow the branch from its first point until the parameter is `to`; returns how it ends."""
@@ -744,6 +744,8 @@ class Branch:
         step = NUMBERS.first_step
         while len(self.points) < most:
             at = self.points[-1][0]
+            share = (at.orbit.value - begin) / ((to - begin) or 1.0)
+            self.told("following orbits", f"{len(self.points)}, the last at {self._place(at)}", share)
             if reason := time_is_up():
                 return Status.STOPPED, reason
             found = shooting.stepped(at, direction, step)
@@ -916,7 +918,7 @@ class Search:
         options = {"inputs": self.inputs, "controllers": (), "on_failure": "return", **options}
         if self.analysis.progress is not None:
             options["progress"] = lambda t, end, steps: self.analysis.told(
-                "motion from the start", f"t = {t:.4g} of {end:.4g} s, {steps} steps"
+                "motion from the start", f"t = {t:.4g} of {end:.4g} s, {steps} steps", t / end
             )
         made = simulate(self.eqs, until, start=start, **options)
         if made.status == Status.FAILED:
@@ -1169,7 +1171,8 @@ def orbit_not_resolved(eqs: Equations, result: PeriodicOrbits) -> str | None:
 )
 def friction_by_velocity(eqs: Equations, result: PeriodicOrbits) -> str | None:
     """Static friction of contacts."""
-    if not eqs.model.system.contacts.laws:
+    laws, numbers = eqs.model.system.contacts.laws, eqs.binding.constants
+    if not any(numbers[law.constants + LawNumbers.place(way)] for law in laws for way in ("along", "across")):
         return None
     return "friction of contacts depends on the velocities only along the orbit: surfaces that stick creep"
 
@@ -1210,18 +1213,19 @@ class Periodic(Analysis):
     """Longest step along a branch, as a part of the range of the parameter and of the size of the robot [-]."""
     tolerance: PureNumber = 1e-6
     """Largest accepted error of an orbit, relative to its size [-]."""
-    progress: Annotated[Callable[[str, str], None] | None, InPython()] = None
-    """Called during the motion from the start and after each orbit of a branch, with what is being done, and how far it is."""
+    progress: Annotated[Callable[[str, str, float], None] | None, InPython()] = None
+    """Called during the motion from the start and after each orbit of a branch, with what is being done, how far it is, and the
+    share that is done."""
 
-    def reported(self, *report: Any) -> tuple[str, str]:
-        """What is being done, and how far it is."""
-        stage, words = report
-        return stage, words
+    def reported(self, *report: Any) -> tuple[str, str, float | None]:
+        """What is being done, how far it is, and the share that is done."""
+        stage, words, share = report
+        return stage, words, share
 
-    def told(self, stage: str, words: str) -> None:
+    def told(self, stage: str, words: str, share: float) -> None:
         """Report progress, if it is wanted."""
         if self.progress is not None:
-            self.progress(stage, words)
+            self.progress(stage, words, share)
 
     def faults(self, model: Model) -> Iterator[Problem]:
         """Names and units among the options that the robot does not have."""

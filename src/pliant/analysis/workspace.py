@@ -351,9 +351,10 @@ class FindWorkspace(Analysis):
     progress: Annotated[Callable[[int, int], None] | None, InPython()] = None
     """Called after each sample with the number of those that are done, and of all."""
 
-    def reported(self, *report: Any) -> tuple[str, str]:
+    def reported(self, *report: Any) -> tuple[str, str, float | None]:
         """How many samples are done."""
-        return self.name, "{} of {} samples".format(*report)
+        done, every = report
+        return self.name, f"{done} of {every} samples", done / every
 
     def faults(self, model: Model) -> Iterator[Problem]:
         """Names and units among the options that the robot does not have."""
