@@ -35,7 +35,7 @@ from pliant.analysis.numerics.state import AssembledState
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.numerics.versions import versions
 from pliant.analysis.remark import Remark, remarks_on
-from pliant.analysis.result import AnalysisResult, Sheet
+from pliant.analysis.result import AnalysisResult, Examined, Sheet
 from pliant.engine.binding import Binding
 from pliant.engine.contacts import Contacts
 from pliant.engine.equations import Equations
@@ -223,6 +223,23 @@ class Result(AnalysisResult):
     equations: Equations = None  # type: ignore[assignment]
     record: RunRecord | None = None
     """What the run has left; None if it was read from a file."""
+
+    @property
+    def assembled(self) -> AssembledState:
+        """The start on the constraints."""
+        assert self.record is not None
+        return self.record.start.assembled
+
+    @property
+    def examined(self) -> Examined:
+        """The saved states, for remarks."""
+        assert self.record is not None
+        record, start = self.record, self.record.start
+        motion, derived = record.motion, record.derived
+        return Examined(
+            (start.assembled.bound, start.begin, start.assembled.q), [(x.time, x.bound) for x in record.history],
+            motion.time, motion.q, derived.inputs, derived.lowest_signals,
+        )  # fmt: skip
 
     @cached_property
     def remarks(self) -> tuple[Remark, ...]:
