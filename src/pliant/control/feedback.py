@@ -160,32 +160,16 @@ class StateFeedback:
         return f"StateFeedback '{self.name}': inputs {', '.join(self._linear.inputs)}{reduced}; {observed}; {times}"
 
     def __post_init__(self) -> None:
-        need_equations(self.equations)
-        of_type("regulator", self.regulator, Regulator, "write regulator=pliant.control.lqr(...)")
-        if self.reduction is not None:
-            of_type("reduction", self.reduction, Reduction, "write reduction=pliant.control.reduce(...)")
-        if self.observer is not None:
-            of_type("observer", self.observer, Observer, "write observer=pliant.control.kalman(...)")
-        self.noise = mapping("noise", self.noise)
-        flag("share", self.share)
-        linear = self.regulator.linear
-        if isinstance(linear, DiscreteStateSpace):
-            self.sample_time, self.delay, self._past = linear.sample_time, linear.delay, linear.past
-            self._linear: StateSpace = linear.continuous
-        else:
-            if self.period is None:
-                raise ValueError("a continuous design needs a `period`: the sample time of the controller [s]")
-            self.sample_time, self.delay, self._past, self._linear = self.period, 0.0, 0, linear
+        self._check_types()
+        self._take_design()
         self._check_states()
         if self.guess is not None:
             self.guess = vector("guess", self.guess, len(self._linear.states))
         for name in self.equations.inputs:
             refuse_smooth(name, self._linear.inputs)
-        if self.observer is not None and not isinstance(self.observer.linear, DiscreteStateSpace):
-            raise ValueError("the observer of a sampled controller must be designed for the system of `discretize`")
         if self.observer is not None:
-            self._check_observer(self.observer.linear)  # type: ignore[arg-type]
-        if self.noise and self.observer is None:
+            self._check_observer(self.observer.linear)
+        elif self.noise:
             raise ValueError(
                 f"{named(self)}: noise of {', '.join(self.noise)}, but no observer reads it; give an `observer`, or no noise"
             )
@@ -201,6 +185,27 @@ class StateFeedback:
         stands = self._actuation.shortfalls.one_sided(self._linear.input_values)
         if stands and not self.share and stands not in self.warnings:
             self.warnings = (*self.warnings, stands)
+
+    def _check_types(self) -> None:
+        need_equations(self.equations)
+        of_type("regulator", self.regulator, Regulator, "write regulator=pliant.control.lqr(...)")
+        if self.reduction is not None:
+            of_type("reduction", self.reduction, Reduction, "write reduction=pliant.control.reduce(...)")
+        if self.observer is not None:
+            of_type("observer", self.observer, Observer, "write observer=pliant.control.kalman(...)")
+        self.noise = mapping("noise", self.noise)
+        flag("share", self.share)
+
+    def _take_design(self) -> None:
+        """The system that the regulator was designed on, with its sample time, delay [s] and number of past inputs."""
+        linear = self.regulator.linear
+        if isinstance(linear, DiscreteStateSpace):
+            self.sample_time, self.delay, self._past = linear.sample_time, linear.delay, linear.past
+            self._linear: StateSpace = linear.continuous
+        elif self.period is None:
+            raise ValueError("a continuous design needs a `period`: the sample time of the controller [s]")
+        else:
+            self.sample_time, self.delay, self._past, self._linear = self.period, 0.0, 0, linear
 
     def _check_states(self) -> None:
         """Check that the design uses the robot's states, or those of the given reduction."""
@@ -218,8 +223,10 @@ class StateFeedback:
                 "give the reduction that it was designed on: StateFeedback(eqs, regulator, reduction=reduced)",
             )
 
-    def _check_observer(self, seen: DiscreteStateSpace) -> None:
+    def _check_observer(self, seen: StateSpace | DiscreteStateSpace) -> None:
         """Check that the observer was designed for the system of the regulator, with the same samples and delay."""
+        if not isinstance(seen, DiscreteStateSpace):
+            raise ValueError("the observer of a sampled controller must be designed for the system of `discretize`")
         mine = self._linear
         compared = (
             (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -66,41 +66,31 @@ def element_path(system: System, node: int) -> list[int]:
 def system_pattern(system: System) -> Pattern:
     """Sparsity of K, C and M together: blocks of elements on a common path, or coupled."""
     count = len(system.elements)
-    pairs: set[int] = set()  # row * count + column: numbers are much faster than pairs for long chains
-    found = [np.arange(count) * (count + 1)]  # the same, many at once
-
-    def couple(group: Iterable[int]) -> None:
-        members = list(group)
-        for a in members:
-            pairs.update([a * count + b for b in members])
-
-    for index, element in enumerate(system.elements):
-        if not element.base:
-            continue
-        above = element_path(system, element.base)
-        pairs.update([index * count + other for other in above])
-        pairs.update([other * count + index for other in above])
+    if not count:
+        return Pattern(0, np.zeros(1, dtype=np.int32), np.zeros(0, dtype=np.int32))
     linked: list[tuple[tuple[int, ...], tuple[int, ...]]] = [(f.nodes, ()) for f in system.frame_forces]
     linked += [(c.nodes, ()) for c in system.constraints]
     linked += [(i.nodes, i.elements) for i in system.inertias]
-    free = [nodes for nodes, own in linked if not own and is_free_pair(system, nodes)]
-    if free:
-        a, b = system.node_elements[np.array(free)].T
-        found += [a * count + b, b * count + a]
-    for nodes, own in linked:
-        if own or not is_free_pair(system, nodes):
-            couple({e for node in nodes for e in element_path(system, node)} | set(own))
-    for route in system.routes:
-        for group in _coupled_by(system, route):
-            couple(group)
-    starts_at = [element.v_at for element in system.elements]
-    for force in system.coordinate_forces:
-        first, last = (bisect_right(starts_at, at) - 1 for at in (force.v_at, force.v_at + force.size - 1))
-        couple(range(first, last + 1))
-    if not count:
-        return Pattern(0, np.zeros(1, dtype=np.int32), np.zeros(0, dtype=np.int32))
-    found.append(np.fromiter(pairs, dtype=np.int64, count=len(pairs)))
-    rows, columns = np.divmod(distinct(np.concatenate(found)), count)
+    free_pairs = [nodes for nodes, own in linked if not own and is_free_pair(system, nodes)]
+    groups = [
+        {e for node in nodes for e in element_path(system, node)} | set(own)
+        for nodes, own in linked
+        if own or not is_free_pair(system, nodes)
+    ]
+    pairs: set[int] = set()  # row * count + column: numbers are much faster than pairs for long chains
+    for index, element in enumerate(system.elements):
+        above = element_path(system, element.base) if element.base else []
+        pairs.update([index * count + other for other in above])
+        pairs.update([other * count + index for other in above])
+    for group in (*groups, *_coupled_groups(system)):
+        members = list(group)
+        for a in members:
+            pairs.update([a * count + b for b in members])
+    entries = [np.arange(count) * (count + 1), np.fromiter(pairs, dtype=np.int64, count=len(pairs))]
+    if free_pairs:
+        a, b = system.node_elements[np.array(free_pairs)].T
+        entries += [a * count + b, b * count + a]
+    rows, columns = np.divmod(distinct(np.concatenate(entries)), count)
     return _with_full_blocks(system, rows, columns)
 
 
@@ -122,6 +112,16 @@ def _with_full_blocks(system: System, rows: np.ndarray, columns: np.ndarray) -> 
         indices += [entries] * element.v_size
         lengths += [len(entries)] * element.v_size
     return Pattern(system.v_size, np.cumsum(lengths, dtype=np.int32), np.concatenate(indices))
+
+
+def _coupled_groups(system: System) -> Iterator[Iterable[int]]:
+    """Groups of elements coupled by routed lines, and by forces that depend on coordinates."""
+    for route in system.routes:
+        yield from _coupled_by(system, route)
+    starts_at = [element.v_at for element in system.elements]
+    for force in system.coordinate_forces:
+        first, last = (bisect_right(starts_at, at) - 1 for at in (force.v_at, force.v_at + force.size - 1))
+        yield range(first, last + 1)
 
 
 def _coupled_by(system: System, route: RouteInstance) -> list[set[int]]:

@@ -349,26 +349,29 @@ class Reader:
         model = self.model
         first = 3 if model.jnt_type[j] == JointType.FREE else 0
         given, v, q = model.name("jnt", j), model.jnt_dofadr[j] + first, model.jnt_qposadr[j] + first
+        is_ball = model.jnt_type[j] == JointType.BALL
+        unsupported = {
+            "the stiffness of a free joint is not imported": model.jnt_stiffness[j] and not is_ball,
+            "the friction of a ball or free joint is not imported": model.dof_frictionloss[v],
+            "the range of a ball joint is not imported": model.jnt_limited[j],
+            "nonlinear springs and dampers are not imported": model.largest("jnt_stiffnesspoly", j)
+            or model.largest("dof_dampingpoly", v),
+        }
+        for message, is_given in unsupported.items():
+            if is_given:
+                self.note(message, given, "joint")
         orientation: dict[str, Any] = {}
         start = quaternion_rotation(self.starts[q : q + 4])
         if start:
             orientation["initial"] = start
         if self.rates[v : v + 3].any():
             orientation["rate"] = vector(self.rates[v : v + 3])
-        if model.jnt_stiffness[j] and model.jnt_type[j] == JointType.BALL:
-            orientation["spring"] = number(model.jnt_stiffness[j])
-        elif model.jnt_stiffness[j]:
-            self.note("the stiffness of a free joint is not imported", given, "joint")
-        if model.dof_damping[v]:
-            orientation["damper"] = number(model.dof_damping[v])
-        if model.dof_armature[v]:
-            orientation["armature"] = number(model.dof_armature[v])
-        if model.dof_frictionloss[v]:
-            self.note("the friction of a ball or free joint is not imported", given, "joint")
-        if model.jnt_limited[j]:
-            self.note("the range of a ball joint is not imported", given, "joint")
-        if model.largest("jnt_stiffnesspoly", j) or model.largest("dof_dampingpoly", v):
-            self.note("nonlinear springs and dampers are not imported", given, "joint")
+        values = {
+            "spring": model.jnt_stiffness[j] if is_ball else 0.0,
+            "damper": model.dof_damping[v],
+            "armature": model.dof_armature[v],
+        }
+        orientation |= {key: number(value) for key, value in values.items() if value}
         if j in self.turned and any(self.turned[j][3:]):
             orientation["input"] = ["=" + " + ".join(terms) if terms else 0 for terms in self.turned[j][3:]]
         return orientation

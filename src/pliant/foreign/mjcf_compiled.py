@@ -13,7 +13,7 @@ import signal
 import struct
 import subprocess
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
 from typing import Any, NoReturn
@@ -217,15 +217,7 @@ def _remove_unsupported(document: Document, root: Element) -> None:
             element.children = [child for child in element.children if child.tag not in ASSETS]
         elif element.tag == "default":
             element.children = [child for child in element.children if child.tag not in ("material", "texture")]
-        for plugin in element.all("plugin"):
-            document.note("plugins of MuJoCo are not imported", line=plugin.line)
-        for camera in element.all("camera"):
-            document.note("<camera> has no counterpart", line=camera.line, path=f"camera {camera.get('name')}".strip())
-        for crowd in element.all("flexcomp"):
-            if not _is_string(crowd):
-                message = "<flexcomp> is not imported: of flexes only those of edges with a stiffness are read (dim=1)"
-                document.note(message, "write it under `meshes` of the model", line=crowd.line)
-                _drop_keys(document, root)
+        _note_unsupported_children(document, root, element)
         element.children = [
             child
             for child in element.children
@@ -233,6 +225,18 @@ def _remove_unsupported(document: Document, root: Element) -> None:
         ]
         for key in DRAWN:
             element.attributes.pop(key, None)
+
+
+def _note_unsupported_children(document: Document, root: Element, element: Element) -> None:
+    for plugin in element.all("plugin"):
+        document.note("plugins of MuJoCo are not imported", line=plugin.line)
+    for camera in element.all("camera"):
+        document.note("<camera> has no counterpart", line=camera.line, path=f"camera {camera.get('name')}".strip())
+    for crowd in element.all("flexcomp"):
+        if not _is_string(crowd):
+            message = "<flexcomp> is not imported: of flexes only those of edges with a stiffness are read (dim=1)"
+            document.note(message, "write it under `meshes` of the model", line=crowd.line)
+            _drop_keys(document, root)
 
 
 def _is_string(flex: Element) -> bool:
@@ -336,13 +340,7 @@ def _find_meshes(document: Document, root: Element, found: MjcfText, beside: Fil
 
     beside: the folder of the file that names them, if it is not that of the robot.
     """
-    given_folder, strip = "", False
-    for compiler in root.all("compiler"):
-        given_folder = compiler.get("meshdir") or compiler.get("assetdir") or given_folder
-        strip = compiler.get("strippath", str(strip).lower()) == "true"
-        for key in ("meshdir", "assetdir", "texturedir", "strippath"):
-            compiler.attributes.pop(key, None)
-    folder = posixpath.join(str(beside) if beside is not None else "", given_folder)
+    place = _asset_places(root, "" if beside is None else str(beside))
     missing: dict[str, str] = {}
     flat: dict[str, str] = {}
     for asset in [element for element in root.walk() if element.tag == "asset"]:
@@ -350,16 +348,14 @@ def _find_meshes(document: Document, root: Element, found: MjcfText, beside: Fil
             given = mesh.get("file")
             name = mesh.get("name") or FilePath(given).stem
             mesh.attributes["name"] = name
-            inside = posixpath.basename(given) if strip else given
-            problem = _read_mesh(document, mesh, name, posixpath.join(folder, inside), found)
+            problem = _read_mesh(document, mesh, name, place(given), found)
             if problem is not None:
                 missing[name] = f"{given or name}: {problem}"
                 asset.children.remove(mesh)
         for heights in asset.all("hfield"):
             given = heights.get("file")
             heights.attributes.setdefault("name", FilePath(given).stem)
-            inside = posixpath.basename(given) if strip else given
-            problem = _read_heights(document, heights, posixpath.join(folder, inside), found)
+            problem = _read_heights(document, heights, place(given), found)
             if problem is not None:
                 flat[heights.get("name")] = f"{given or heights.get('name')}: {problem}"
                 asset.children.remove(heights)
@@ -369,6 +365,18 @@ def _find_meshes(document: Document, root: Element, found: MjcfText, beside: Fil
         for shape in [child for child in element.children if child.get("hfield") in flat]:
             document.note(f"the height field {flat[shape.get('hfield')]}; it is not imported", line=shape.line)
             element.children.remove(shape)
+
+
+def _asset_places(root: Element, beside: str) -> Callable[[str], str]:
+    """The path of a file from its name in the text, as <compiler> defines it; its attributes are removed."""
+    given_folder, strip = "", False
+    for compiler in root.all("compiler"):
+        given_folder = compiler.get("meshdir") or compiler.get("assetdir") or given_folder
+        strip = compiler.get("strippath", str(strip).lower()) == "true"
+        for key in ("meshdir", "assetdir", "texturedir", "strippath"):
+            compiler.attributes.pop(key, None)
+    folder = posixpath.join(beside, given_folder)
+    return lambda given: posixpath.join(folder, posixpath.basename(given) if strip else given)
 
 
 def _read_mesh(document: Document, mesh: Element, name: str, given: str, found: MjcfText) -> FileProblem | None:

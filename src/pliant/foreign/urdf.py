@@ -80,30 +80,33 @@ class _Reader:
         ground = check_tree(document, links, joints)
         if document.faults:
             return document.finish()
-        for link in links:
-            name, is_world = (
-                link.get("name"),
-                link is ground and link.get("name") == WORLD and not link.first("inertial"),
-            )
-            self.links[name] = WORLD if is_world else document.name("things", name, line=link.line, kind="link")
         held = {child.get("link"): joint for joint in joints if (child := joint.first("child"))}
-        for name, body in self.links.items():
-            if body != WORLD and (name not in held or held[name].get("type") == "fixed"):
-                document.name("joints", body)  # the weld that holds the body
-        for joint in joints:
-            if joint.get("type") != "fixed":
-                given = joint.get("name")
-                self.joints[given] = document.name("joints", given, line=joint.line, kind="joint")
+        moving = [joint for joint in joints if joint.get("type") != "fixed"]
+        self.name_parts(links, ground, held, moving)
         for link in links:
             self.link(link, held.get(link.get("name")))
         driven = self.driven_joints()
-        for joint in joints:
-            if joint.get("type") != "fixed":
-                self.joint(joint, driven)
+        for joint in moving:
+            self.joint(joint, driven)
         for link in links:
             self.geometry(link)
         self.remaining()
         return document.finish()
+
+    def name_parts(
+        self, links: list[Element], ground: Element | None, held: dict[str, Element], moving: list[Element]
+    ) -> None:
+        """Names of bodies and joints in the document. held: the joint above each link. moving: joints that are not fixed."""
+        for link in links:
+            name = link.get("name")
+            is_world = link is ground and name == WORLD and not link.first("inertial")
+            self.links[name] = WORLD if is_world else self.document.name("things", name, line=link.line, kind="link")
+        for name, body in self.links.items():
+            if body != WORLD and (name not in held or held[name].get("type") == "fixed"):
+                self.document.name("joints", body)  # the weld that holds the body
+        for joint in moving:
+            given = joint.get("name")
+            self.joints[given] = self.document.name("joints", given, line=joint.line, kind="joint")
 
     # -- values ------------------------------------------------------------------------------------------------------------
 

@@ -71,7 +71,8 @@ def differentiable(
     if analysis == "simulate":
         if "until" not in options:
             raise ArgumentError("a simulation needs an end time", "write until=2.0")
-        if not (Simulate.saves_by_default(options) or Simulate.of(options).saving.exact):
+        chosen = any(options.get(name) is not None for name in ("save_every", "save_at"))
+        if chosen and not Simulate.of(options).saving.exact:
             raise ArgumentError("derivatives are available for outputs at `save_at` only, where steps end")
         options.setdefault("save_at", [options["until"]])
         if options["save_at"] is None:
@@ -421,43 +422,50 @@ def jax_function(f: Differentiable) -> Callable[[Mapping[str, Any]], dict[str, A
         import jax
     except ImportError as reason:
         raise ModuleNotFoundError("jax is not installed: pip install 'pliant[jax]'", name="jax") from reason
-    cases = _Cases(f)
-
-    def number_type() -> Any:
-        """float64, or float32 unless `jax_enable_x64` is set."""
-        return jax.dtypes.canonicalize_dtype(np.float64)
-
-    def results(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Any]:
-        return {name: jax.ShapeDtypeStruct(shape, number_type()) for name, shape in shapes.items()}
-
-    def given_shapes() -> dict[str, tuple[int, ...]]:
-        return {name: x.shape for name, x in f.initial.items()}
-
-    @jax.custom_vjp
-    def call(values: dict[str, Any]) -> Any:
-        return jax.pure_callback(cases.outputs, results(f.shapes), values, vmap_method="broadcast_all")
-
-    def forward(values: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        return jax.pure_callback(cases.recorded, results(f.shapes), values, vmap_method="broadcast_all"), values
-
-    def backward(values: dict[str, Any], given: dict[str, Any]) -> tuple[Any]:
-        shapes = results(given_shapes())
-        return (jax.pure_callback(cases.cotangents, shapes, values, given, vmap_method="broadcast_all"),)
-
-    call.defvjp(forward, backward)
+    call = _jax_call(jax, f)
 
     def function(values: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Outputs by name at these values by name; omitted arguments have their initial values."""
         given = dict(values or {})
         f.check_argument_names(given)
-        full = {name: jax.numpy.asarray(given.get(name, x), number_type()) for name, x in f.initial.items()}
-        for name, shape in given_shapes().items():
-            if full[name].shape != shape:
-                raise ArgumentError(f"'{name}' has shape {full[name].shape}; it must be {shape}")
+        number_type = _jax_number_type(jax)
+        full = {name: jax.numpy.asarray(given.get(name, x), number_type) for name, x in f.initial.items()}
+        for name, x in f.initial.items():
+            if full[name].shape != x.shape:
+                raise ArgumentError(f"'{name}' has shape {full[name].shape}; it must be {x.shape}")
         function: dict[str, Any] = call(full)
         return function
 
     return function
+
+
+def _jax_number_type(jax: Any) -> Any:
+    """float64, or float32 unless `jax_enable_x64` is set."""
+    return jax.dtypes.canonicalize_dtype(np.float64)
+
+
+def _jax_call(jax: Any, f: Differentiable) -> Callable[[dict[str, Any]], Any]:
+    """The function of JAX's arrays, all arguments by name, with its derivative."""
+    cases = _Cases(f)
+
+    def callback(function: Callable[..., Arrays], shapes: Mapping[str, tuple[int, ...]], *values: Any) -> Any:
+        number_type = _jax_number_type(jax)
+        results = {name: jax.ShapeDtypeStruct(shape, number_type) for name, shape in shapes.items()}
+        return jax.pure_callback(function, results, *values, vmap_method="broadcast_all")
+
+    @jax.custom_vjp
+    def call(values: dict[str, Any]) -> Any:
+        return callback(cases.outputs, f.shapes, values)
+
+    def forward(values: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        return callback(cases.recorded, f.shapes, values), values
+
+    def backward(values: dict[str, Any], given: dict[str, Any]) -> tuple[Any]:
+        return (callback(cases.cotangents, {name: x.shape for name, x in f.initial.items()}, values, given),)
+
+    call.defvjp(forward, backward)
+    wrapped: Callable[[dict[str, Any]], Any] = call
+    return wrapped
 
 
 class _Cases:

@@ -71,18 +71,21 @@ class Layout:
         for name, size in SIZES.items():
             if len(_values(labels, name)) != size:
                 raise LayoutError(f"the axis '{name}' does not have {size} entries")
-        for name in self.needed:
-            if name not in attributes:
-                raise LayoutError(f"its '{name}' is missing")
-        for name, is_right in self.attributes.items():
-            if name in attributes and not is_right(attributes[name]):
-                raise LayoutError(f"its '{name}' has an unexpected value")
+        self._check_attributes(attributes)
         units = json.loads(attributes.get("coordinate_units", "null"))
         if units is not None and len(units) != len(_values(labels, "coordinate")):
             raise LayoutError("'coordinate_units' does not have one entry per coordinate")
         if touching:
             _check_contacts(variables, labels)
         self.more(variables, labels)
+
+    def _check_attributes(self, attributes: Mapping[str, Any]) -> None:
+        for name in self.needed:
+            if name not in attributes:
+                raise LayoutError(f"its '{name}' is missing")
+        for name, is_right in self.attributes.items():
+            if name in attributes and not is_right(attributes[name]):
+                raise LayoutError(f"its '{name}' has an unexpected value")
 
 
 def _values(found: Found, name: str) -> np.ndarray:

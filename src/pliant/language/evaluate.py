@@ -215,18 +215,22 @@ def dimension_of(node: Node, known: Mapping[str, Dimension | OpenDimension]) -> 
     if isinstance(node, Negative):
         return dimension_of(node.operand, known)
     if isinstance(node, Binary):
-        left, right = dimension_of(node.left, known), dimension_of(node.right, known)
-        if node.operator in COMPARISONS:
-            _same(node, left, right)
-            return dim.NUMBER
-        if node.operator in "+-":
-            return _same(node, left, right)
-        if node.operator == "^":
-            return _power(node, left, right)
-        return _product(left, right, 1 if node.operator == "*" else -1)
+        return _dimension_of_binary(node, known)
     if isinstance(node, Item):
         raise unknown_item(node)
     return _dimension_of_call(node, known)
+
+
+def _dimension_of_binary(node: Binary, known: Mapping[str, Dimension | OpenDimension]) -> Dimension | OpenDimension:
+    left, right = dimension_of(node.left, known), dimension_of(node.right, known)
+    if node.operator in COMPARISONS:
+        _same(node, left, right)
+        return dim.NUMBER
+    if node.operator in "+-":
+        return _same(node, left, right)
+    if node.operator == "^":
+        return _power(node, left, right)
+    return _product(left, right, 1 if node.operator == "*" else -1)
 
 
 def _same(node: Node, left: Dimension | OpenDimension, right: Dimension | OpenDimension) -> Dimension | OpenDimension:

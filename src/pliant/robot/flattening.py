@@ -184,19 +184,8 @@ class _Level:
                 origin = Origin(self.source, ("parameters", base), int(index[:-1]) if index else None)
                 self.flat.add("parameters", self.prefix + name, self._changed(parameter, origin.path, ONCE), origin)
         for collection in collections(type(spec)):
-            for name, thing in getattr(spec, collection).items():
-                if collection == "attach":
-                    for instance in self._counted(collection, name, thing):
-                        self._attach(name, thing, instance)
-                elif collection == "joints":
-                    self._joint(name, thing)
-                elif collection == "inputs":
-                    self._input(name, thing)
-                elif self.prefix and isinstance(thing, OutputBase) and thing.is_of_whole_robot:
-                    continue  # such as the energy, which would not be that of the attached model
-                elif collection != "parameters":
-                    for instance in self._counted(collection, name, thing):
-                        self._add(collection, name, self._one(thing, instance), instance)
+            for name, thing in getattr(spec, collection).items() if collection != "parameters" else ():
+                self._expand_part(collection, name, thing)
         fix_along(self.along, self.source, flat=self.flat)
         analyses = map_leaves(spec.analyses, self._change(ONCE), ("analyses",))
         if not self.prefix:
@@ -205,6 +194,22 @@ class _Level:
         self.flat.without_effect[self.prefix] = map_leaves(spec.world, self._change(ONCE), ("world",)), analyses
         for key in ("world", "analyses"):
             self.flat.origins[key, self.prefix] = Origin(self.source, (key,))
+
+    def _expand_part(self, collection: str, name: str, thing: Any) -> None:
+        """Add the instances of one part to the flat model."""
+        if collection == "joints":
+            self._joint(name, thing)
+            return
+        if collection == "inputs":
+            self._input(name, thing)
+            return
+        if self.prefix and isinstance(thing, OutputBase) and thing.is_of_whole_robot:
+            return  # such as the energy, which would not be that of the attached model
+        for instance in self._counted(collection, name, thing):
+            if collection == "attach":
+                self._attach(name, thing, instance)
+            else:
+                self._add(collection, name, self._one(thing, instance), instance)
 
     # -- instances ---------------------------------------------------------------------------------------------------
 

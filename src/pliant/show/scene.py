@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -169,32 +170,20 @@ class SceneMaker:
 
     def _scene(self) -> Scene:
         spec = self.spec
-        marks: dict[str, JointMark] = {}
-        for name, joint in spec.joints.items():
-            if joint.type != "free" and not _is_ground(joint.child):
-                marks[name] = self.joint(name, joint)
-        touched: dict[str, list[np.ndarray]] = {}
-        for name, joint in spec.joints.items():
-            mark = marks.get(name)
-            if mark is not None:
-                touched.setdefault(_owner(joint.child), []).append(mark.child)
-                if not (mark.kind == "prismatic" and mark.spring):  # its spring reaches from body to body
-                    touched.setdefault(_owner(joint.parent), []).append(mark.place)
-        links, constraints = [], []
-        for name, link in spec.links.items():
-            ends = np.stack([self.attached(end)[1] for end in link.between])
-            links.append(LINKS[type(link)](self, name, link, ends))
-            for end, point in zip(link.between, ends, strict=True):
-                touched.setdefault(_owner(end.frame), []).append(point)
-        for constraint in spec.constraints.values():
-            ends = np.stack([self.attached(end)[1] for end in constraint.between])
-            constraints.append(ends)
-            for end, point in zip(constraint.between, ends, strict=True):
-                touched.setdefault(_owner(end.frame), []).append(point)
-        bodies = [(name, body) for name, body in spec.bodies.items() if not _is_ground(name)]
-        for name, body in bodies:
-            touched.setdefault(name, []).extend(self.pose[f"{name}.{frame}"][1] for frame in body.frames)
-        solids = {name: self.solid(name, body, touched.get(name, [])) for name, body in bodies}
+        marks = {
+            name: self.joint(name, joint)
+            for name, joint in spec.joints.items()
+            if joint.type != "free" and not _is_ground(joint.child)
+        }
+        link_ends, constraints = (
+            {name: np.stack([self.attached(end)[1] for end in part.between]) for name, part in parts.items()}
+            for parts in (spec.links, spec.constraints)
+        )
+        links = [LINKS[type(link)](self, name, link, link_ends[name]) for name, link in spec.links.items()]
+        touched = self._touched(marks, link_ends, constraints)
+        solids = {
+            name: self.solid(name, body, touched[name]) for name, body in spec.bodies.items() if not _is_ground(name)
+        }
         for name, mark in marks.items():
             marks[name] = replace(mark, behind=_behind(mark, solids[_owner(spec.joints[name].child)]))
         rods = [
@@ -208,7 +197,7 @@ class SceneMaker:
             links=tuple(links),
             tendons=tuple(self.tendon(name) for name in spec.tendons),
             loads=tuple(self.load(name, load) for name, load in spec.loads.items() if isinstance(load, Wrench)),
-            constraints=tuple(constraints),
+            constraints=tuple(constraints.values()),
             frames={
                 name: pose
                 for name, pose in self.pose.items()
@@ -222,6 +211,29 @@ class SceneMaker:
             pushes=tuple(self.pushes()),
             swept=np.zeros((0, 3)) if self.swept is None else self.swept,
         )
+
+    def _touched(
+        self,
+        marks: Mapping[str, JointMark],
+        link_ends: Mapping[str, np.ndarray],
+        constraint_ends: Mapping[str, np.ndarray],
+    ) -> Mapping[str, list[np.ndarray]]:
+        """The points [m] of each body at which parts are attached to it: joints, links, constraints, and its frames."""
+        spec = self.spec
+        touched: dict[str, list[np.ndarray]] = defaultdict(list)
+        for name, mark in marks.items():
+            joint = spec.joints[name]
+            touched[_owner(joint.child)].append(mark.child)
+            if not (mark.kind == "prismatic" and mark.spring):  # its spring reaches from body to body
+                touched[_owner(joint.parent)].append(mark.place)
+        for parts, ends in ((spec.links, link_ends), (spec.constraints, constraint_ends)):
+            for name, points in ends.items():
+                for end, point in zip(parts[name].between, points, strict=True):
+                    touched[_owner(end.frame)].append(point)
+        for name, body in spec.bodies.items():
+            if not _is_ground(name):
+                touched[name].extend(self.pose[f"{name}.{frame}"][1] for frame in body.frames)
+        return touched
 
     # -- parts -------------------------------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ from pliant.analysis.numerics.law_ranges import outside_laws
 from pliant.analysis.numerics.result import ENERGIES, FRAME_PARTS
 from pliant.analysis.numerics.state import INITIAL
 from pliant.analysis.numerics.status import Status
-from pliant.analysis.remarks.input_limits import beyond_limits_in_motion
+from pliant.analysis.remarks.input_limits import beyond_limits
 from pliant.analysis.simulate import Simulate
 from pliant.analysis.states import state_at
 from pliant.engine.equations import Equations
@@ -162,57 +162,80 @@ class Motions(CaseAnalysis):
         room: Room = _new_room,
     ) -> None:
         """Start all cases together, as far as that can be done, and run some at a time."""
-        request, kept = self._request(), self._kept(eqs)
-        shared = self.options.get("inputs") or {}
-        given = [_timed(eqs, shared, case, request.begin, request.end) for case in cases]
-        own = self.options.get("start")
-        own = eqs.model.spec.start if own is None else own
-        as_placed = self.options.get("start") is None and own == INITIAL
-        here: list[Any] = eqs.at_each([(x.parameters, x.inputs) if isinstance(x, Values) else ({}, {}) for x in given])
         with one_blas_thread():
-            states = _states(here, [own if case.start is None else case.start for case in cases], request.begin)
-            quick = UninterruptedRuns(request, eqs, kept)
-            rates = _rates(quick, here, states)
-
-            def ready(k: int) -> UninterruptedRun | Exception | None:
-                for wrong in (given[k], here[k], states[k]):
-                    if isinstance(wrong, Exception):
-                        return wrong
-                if not quick.worthwhile:
-                    return None
-                made: UninterruptedRun | Exception = _or_reason(
-                    quick.ready, here[k], states[k], rates[k], partial(room, k)
-                )
-                return made
-
-            def outcome(k: int, made: UninterruptedRun | Exception | None) -> Outcome:
-                if isinstance(made, Exception):
-                    return failed(made)
-                if made is not None and made.t is not None:
-                    beyond = beyond_limits_in_motion(eqs.model, request.times, [(request.begin, here[k].binding)])
-                    return Outcome(COMPLETED, "; ".join([end_message(made.t), *beyond]), quick.kept_of(made))
-                acting = acting_controllers(request.controllers, eqs, cases[k].parameters)
-                run = request.run_from(here[k], states[k], acting, as_placed=as_placed and cases[k].start is None)
-                return Outcome(
-                    str(run.status), "; ".join([run.message, *run.remarks]), _of_motion(run, request.times, kept)
-                )
-
+            together = _MotionsTogether(eqs, self._request(), self._kept(eqs), self.options, cases)
             begin, size = 0, 1
             while begin < len(cases) and not stop():
                 # compiled code evicts Python's from the caches, so the Python work of several runs is done together
                 some, clock = range(begin, min(begin + size, len(cases))), perf_counter()
-                made = [ready(k) for k in some]
-                if whole := [run for run in made if isinstance(run, UninterruptedRun)]:
-                    quick.go(whole)
-                for k, run in zip(some, made, strict=True):
-                    finished(k, _safely(outcome, k, run))
-                    here[k] = states[k] = None  # their memory is needed no longer
+                together.run(some, finished, room)
                 seconds = (perf_counter() - clock) / len(some)
                 begin, size = some.stop, max(1, min(2 * size, int(GROUP_SECONDS / seconds)))
 
     def _kept(self, eqs: Equations) -> tuple[str, ...]:
         every = [f"output.{name}" for name in output_names(eqs.model)]
         return tuple(dict.fromkeys(x for name in self.keep for x in (every if name == OUTPUTS else [name])))
+
+
+class _MotionsTogether:
+    """The motions of some cases, whose equations and initial states are determined together."""
+
+    def __init__(
+        self,
+        eqs: Equations,
+        request: Request,
+        kept: tuple[str, ...],
+        options: Mapping[str, Any],
+        cases: Sequence[Values],
+    ) -> None:
+        self.eqs, self.request, self.kept, self.cases = eqs, request, kept, cases
+        shared, own = options.get("inputs") or {}, options.get("start")
+        self.given = [_timed(eqs, shared, case, request.begin, request.end) for case in cases]
+        start = eqs.model.spec.start if own is None else own
+        self.as_placed = own is None and start == INITIAL
+        self.here: list[Any] = eqs.at_each(
+            [(x.parameters, x.inputs) if isinstance(x, Values) else ({}, {}) for x in self.given]
+        )
+        starts = [start if case.start is None else case.start for case in cases]
+        self.states = _states(self.here, starts, request.begin)
+        self.quick = UninterruptedRuns(request, eqs, kept)
+        self.rates = _rates(self.quick, self.here, self.states)
+
+    def run(self, some: range, finished: Finished, room: Room) -> None:
+        """Run some of the cases."""
+        prepared = [self._prepared(k, room) for k in some]
+        if runs := [run for run in prepared if isinstance(run, UninterruptedRun)]:
+            self.quick.go(runs)
+        for k, run in zip(some, prepared, strict=True):
+            finished(k, _safely(self._outcome, k, run))
+            self.here[k] = self.states[k] = None  # their memory is needed no longer
+
+    def _prepared(self, k: int, room: Room) -> UninterruptedRun | Exception | None:
+        """The uninterrupted run of a case; None if it is not worthwhile; the reason if the case cannot run."""
+        for wrong in (self.given[k], self.here[k], self.states[k]):
+            if isinstance(wrong, Exception):
+                return wrong
+        if not self.quick.worthwhile:
+            return None
+        run: UninterruptedRun | Exception = _or_reason(
+            self.quick.ready, self.here[k], self.states[k], self.rates[k], partial(room, k)
+        )
+        return run
+
+    def _outcome(self, k: int, prepared: UninterruptedRun | Exception | None) -> Outcome:
+        """The outcome of a case: that of its uninterrupted run if this reached the end, else that of a motion with checks."""
+        request, eqs, here = self.request, self.eqs, self.here[k]
+        if isinstance(prepared, Exception):
+            return failed(prepared)
+        if prepared is not None and prepared.t is not None:
+            beyond = beyond_limits(eqs.model, request.times, [(request.begin, here.binding)])
+            message = "; ".join(filter(None, [end_message(prepared.t), beyond]))
+            return Outcome(COMPLETED, message, self.quick.kept_of(prepared))
+        case = self.cases[k]
+        acting = acting_controllers(request.controllers, eqs, case.parameters)
+        run = request.run_from(here, self.states[k], acting, as_placed=self.as_placed and case.start is None)
+        message = "; ".join([run.message, *run.remarks])
+        return Outcome(str(run.status), message, _of_motion(run, request.times, self.kept))
 
 
 def _timed(eqs: Equations, shared: Mapping[str, Any], case: Values, begin: float, end: float) -> Values | Exception:
@@ -229,32 +252,32 @@ def _timed(eqs: Equations, shared: Mapping[str, Any], case: Values, begin: float
 
 def _states(here: Sequence[Any], starts: Sequence[Any], begin: float) -> list[Any]:
     """The states that cases start from, or why there is none."""
-    found: list[Any] = [None] * len(here)
+    states: list[Any] = [None] * len(here)
     plain = [
         k
         for k, eqs in enumerate(here)
         if isinstance(eqs, Equations) and isinstance(starts[k], str) and starts[k] == INITIAL
     ]
     for k in plain:
-        found[k] = _or_reason(here[k].initial_state, t=begin)
-    plain = [k for k in plain if not isinstance(found[k], Exception)]
+        states[k] = _or_reason(here[k].initial_state, t=begin)
+    plain = [k for k in plain if not isinstance(states[k], Exception)]
     if plain:
-        beyond = outside_laws(here[plain[0]].model, [(here[k].binding, found[k].q) for k in plain])
+        beyond = outside_laws(here[plain[0]].model, [(here[k].binding, states[k].q) for k in plain])
         for k, reason in zip(plain, beyond, strict=True):
-            found[k] = found[k] if reason is None else reason
+            states[k] = states[k] if reason is None else reason
     for k, eqs in enumerate(here):
-        if found[k] is None and isinstance(eqs, Equations):
-            found[k] = _or_reason(state_at, eqs, starts[k], begin, where="start")
-    return found
+        if states[k] is None and isinstance(eqs, Equations):
+            states[k] = _or_reason(state_at, eqs, starts[k], begin, where="start")
+    return states
 
 
 def _rates(quick: UninterruptedRuns, here: Sequence[Any], states: Sequence[Any]) -> np.ndarray:
     """The fastest rate of each case at its start [1/s], where it is of use; NaN elsewhere."""
-    found = np.full(len(here), np.nan)
+    rates = np.full(len(here), np.nan)
     sound = [k for k, state in enumerate(states) if isinstance(state, State)] if quick.possible else []
     if sound:
-        found[sound] = quick.rates([(here[k].binding, states[k]) for k in sound])
-    return found
+        rates[sound] = quick.rates([(here[k].binding, states[k]) for k in sound])
+    return rates
 
 
 def _or_reason(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
@@ -272,7 +295,7 @@ def _of_motion(run: Result, times: np.ndarray, kept: Sequence[str]) -> Arrays:
     count = len(run.time)
     if count > len(times) or (count and run.time[-1] != times[count - 1]):
         count -= 1  # the final state, at a different time
-    found: Arrays = {}
+    arrays: Arrays = {}
     for name in kept:
         if name not in STATES and name not in run.recorded.variables:
             continue  # an output that this structure has not
@@ -284,8 +307,8 @@ def _of_motion(run: Result, times: np.ndarray, kept: Sequence[str]) -> Arrays:
             if name == "v"
             else run.recorded.variables[name][0]
         )
-        found[name] = axes, values[:count]
-    return found
+        arrays[name] = axes, values[:count]
+    return arrays
 
 
 @dataclass(frozen=True)

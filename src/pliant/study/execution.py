@@ -96,12 +96,12 @@ def run_on_threads(work: StudyWork, workers: int | None, done: Done, room: Room 
                 with lock:
                     done(block[k], outcome)
 
-            def lent(k: int, *what: Any, block: list[int] = block) -> np.ndarray:
+            def room_of_block(k: int, *what: Any, block: list[int] = block) -> np.ndarray:
                 return room(block[k], *what)  # type: ignore[misc]
 
             try:
                 values = [work.structures.values[case] for case in block]
-                more = () if room is None else (lent,)
+                more = () if room is None else (room_of_block,)
                 work.analysis.run(work.structures.equations[first], values, finished, stopped.is_set, *more)
             except BaseException:
                 stopped.set()
@@ -150,22 +150,30 @@ def run_on_executor(work: StudyWork, executor: Executor, workers: int | None, do
         while flying:
             for future in _landed(list(flying)):
                 block, tries = flying.pop(future)
-                try:
-                    found: Block = future.result()
-                except Exception as reason:  # errors of the executor: an error in a case is its outcome
-                    if tries >= TRIES or isinstance(reason, BrokenExecutor):
-                        message = f"the executor lost a task: {type(reason).__name__}: {reason}"
-                        hint = "finished cases are kept: run the sweep again to continue"
-                        raise AnalysisFailed(f"{message} ({hint})", None) from reason
+                outcomes = _outcomes(future, is_last_try=tries >= TRIES)
+                if outcomes is None:
                     lost.append((block, tries))
                     continue
-                pace.note(len(block), found.seconds, time.perf_counter())
-                for case, outcome in zip(block, found, strict=True):
+                pace.note(len(block), outcomes.seconds, time.perf_counter())
+                for case, outcome in zip(block, outcomes, strict=True):
                     done(case, outcome)
             send()
     finally:
         for future in flying:
             future.cancel()
+
+
+def _outcomes(future: Any, *, is_last_try: bool) -> Block | None:
+    """The outcomes of a task; None if the executor lost it and it can be submitted again."""
+    try:
+        outcomes: Block = future.result()
+    except Exception as reason:  # errors of the executor: an error in a case is its outcome
+        if is_last_try or isinstance(reason, BrokenExecutor):
+            message = f"the executor lost a task: {type(reason).__name__}: {reason}"
+            hint = "finished cases are kept: run the sweep again to continue"
+            raise AnalysisFailed(f"{message} ({hint})", None) from reason
+        return None
+    return outcomes
 
 
 def _landed(flying: Sequence[Any]) -> Sequence[Any]:
@@ -210,9 +218,9 @@ class _TaskSize:
 def _workers_of(executor: Any) -> int:
     """Number of concurrent tasks of an executor, if known."""
     for name in ("_max_workers", "max_workers"):
-        found = getattr(executor, name, None)
-        if isinstance(found, int) and found > 0:
-            return found
+        count = getattr(executor, name, None)
+        if isinstance(count, int) and count > 0:
+            return count
     client = getattr(executor, "_client", None)
     if client is not None:  # Dask's
         return max(1, sum(client.nthreads().values()))
@@ -227,8 +235,8 @@ def packed(eqs: Equations) -> tuple[str, bytes]:
 
 @lru_cache(maxsize=16)
 def _unpacked(key: str, data: bytes) -> Equations:
-    found: Equations = pickle.loads(data)
-    return found
+    eqs: Equations = pickle.loads(data)
+    return eqs
 
 
 @dataclass(frozen=True)
@@ -252,23 +260,27 @@ class Block:
 
 def run_block(key: str, data: bytes, analysis: CaseAnalysis, values: Sequence[Values]) -> Block:
     """Run some cases in this process."""
-    begin, found = time.perf_counter(), dict[int, Outcome]()
+    begin, outcomes = time.perf_counter(), dict[int, Outcome]()
     together: dict[str, np.ndarray] = {}
-    lent: dict[tuple[int, str], np.ndarray] = {}
+    places: dict[tuple[int, str], np.ndarray] = {}
 
     def room(k: int, name: str, axes: tuple[str, ...], shape: tuple[int, ...]) -> np.ndarray:
         whole = together.setdefault(name, np.empty((len(values), *shape)))
         place = whole[k] if whole.shape[1:] == shape else np.empty(shape)
-        lent[k, name] = place
+        places[k, name] = place
         return place
 
-    analysis.run(_unpacked(key, data), values, found.__setitem__, lambda: False, room)
+    analysis.run(_unpacked(key, data), values, outcomes.__setitem__, lambda: False, room)
     placed = [
-        {name: axes for name, (axes, x) in found[k].arrays.items() if x is lent.get((k, name)) and x.base is not None}
+        {
+            name: axes
+            for name, (axes, x) in outcomes[k].arrays.items()
+            if x is places.get((k, name)) and x.base is not None
+        }
         for k in range(len(values))
     ]
     rest = [
-        replace(found[k], arrays={name: x for name, x in found[k].arrays.items() if name not in placed[k]})
+        replace(outcomes[k], arrays={name: x for name, x in outcomes[k].arrays.items() if name not in placed[k]})
         for k in range(len(values))
     ]
     return Block(time.perf_counter() - begin, rest, placed, together)

@@ -22,7 +22,7 @@ from pliant.analysis.motion.reduced_coordinates import simulate_reduced
 from pliant.analysis.motion.result import Result, RunRecord, RunStart, StepRecord, result_of, timing_of
 from pliant.analysis.motion.sampled_control import Controller, SampledLoop
 from pliant.analysis.numerics.half_turns import prescribed_half_turn
-from pliant.analysis.numerics.law_ranges import law_range_notes
+from pliant.analysis.numerics.law_ranges import law_range_texts
 from pliant.analysis.numerics.netcdf_files import load_writer
 from pliant.analysis.numerics.result import INTERRUPTED, KEPT, STILL_RUNNING
 from pliant.analysis.numerics.state import INITIAL, assemble, given_state
@@ -192,27 +192,17 @@ class _Attempt:
 
     def _steps(self) -> tuple[str, str]:
         """Step to the end; returns the reason to stop and that of a failure, or empty texts."""
-        job, loop, watcher, control, progress = self.job, self.loop, self.watcher, self.control, self.request.progress
+        job, loop, watcher, progress = self.job, self.loop, self.watcher, self.request.progress
         file = None if self.request.out is None else _PartialFile(self, self.request.out)
         thoughts = MethodMonitor(job.choice, job.end)
         thoughts.over |= watcher is not None  # effects of callers' functions cannot be undone
         first = PACE.quick_steps // max(1, job.bound.nv)
         monitor = ProgressMonitor(loop, job.end, job.method.most_steps, one_by_one=watcher is not None, first=first)
-        while self.status in GOING and not (
-            self.status == RuntimeStatus.OK and loop.t >= job.end * (1 - 1e-15) - 1e-300 and loop.steps
-        ):
+        while self.status in GOING and not self._is_at_end():
             monitor.begin()
             self.status = loop.advance(min(monitor.chunk, thoughts.steps_to_look(loop)))
-            if watcher is not None and self.status in GOING:
-                if stopped := watcher.cross(loop):
-                    return stopped, ""
-                # it may have returned to an event
-                self.status = RuntimeStatus.MAX_STEPS if loop.t < job.end else self.status
-            if control is not None and self.status in GOING and control.due(loop.t):
-                control.act(job, loop)
-                self.status = loop.start() or self.status
-            if watcher is not None and self.status in GOING:
-                watcher.after(loop)
+            if stopped := self._act():
+                return stopped, ""
             if self.status in GOING:
                 thoughts.look(job.bound, loop)
             if progress is not None:
@@ -227,6 +217,26 @@ class _Attempt:
                 failed += f". '{fastest(job.eqs, loop)}' moves fastest: check forces, stiffness and mass there; or "
                 return "", failed + "use looser tolerances, fixed steps, or a larger max_steps of the method. This was"
         return "", ""
+
+    def _is_at_end(self) -> bool:
+        loop = self.loop
+        is_done = self.status == RuntimeStatus.OK and loop.t >= self.job.end * (1 - 1e-15) - 1e-300
+        return bool(is_done and loop.steps)
+
+    def _act(self) -> str:
+        """Let events and controllers act after some steps; returns the reason to stop, or an empty text."""
+        job, loop, watcher, control = self.job, self.loop, self.watcher, self.control
+        if watcher is not None and self.status in GOING:
+            if stopped := watcher.cross(loop):
+                return stopped
+            # it may have returned to an event
+            self.status = RuntimeStatus.MAX_STEPS if loop.t < job.end else self.status
+        if control is not None and self.status in GOING and control.due(loop.t):
+            control.act(job, loop)
+            self.status = loop.start() or self.status
+        if watcher is not None and self.status in GOING:
+            watcher.after(loop)
+        return ""
 
     def result(self, status: Status, message: str, seconds: float) -> Result:
         """The motion so far."""
@@ -384,8 +394,8 @@ def failure_reason(
     """
     at = f"at t = {run.t:.6g} s"
     q = np.array(run.q)
-    notes = law_range_notes(eqs.model, bound, [q])
-    beyond = "".join(f" There, {note}." for note in notes)
+    texts = law_range_texts(eqs.model, bound, [q])
+    beyond = "".join(f" There, {text}." for text in texts)
     turned = prescribed_half_turn(eqs, bound, q) if status in MECHANICAL else ""
     if turned:
         return (

@@ -184,12 +184,9 @@ class Relaxation:
                 remembered = self._statics.bound
                 pose = pushed
                 continue
-            step = None if plain is None or not sound else plain[0]
-            too_long = step is not None and step.extent > self._radius
-            if step is None or (too_long and (self._radius < SETTINGS.small_radius or step.extent > SETTINGS.endless)):
-                step = self._shifted(pose, tangent, force, phi)
-                if step is None:
-                    break
+            step = self._step(pose, tangent, force, phi, None if plain is None or not sound else plain[0])
+            if step is None:
+                break
             pose = self._next(pose, step, tangent)
             away = not np.abs(self._bound.node_poses(pose.q)[1] - begin).max(initial=0.0) <= SETTINGS.away * self._size
             if away:
@@ -309,6 +306,16 @@ class Relaxation:
             return None
         x, multipliers = factors.step(force, phi)
         return _Step(x, multipliers, 0.0, self._extent(pose.q, x)), factors
+
+    def _step(
+        self, pose: _PoseEquations, tangent: Tangent, force: np.ndarray, phi: np.ndarray, newton: _Step | None
+    ) -> _Step | None:
+        """Newton's step, if there is one and it is of use where it is longer than the radius; else a shifted one."""
+        if newton is not None:
+            is_useful = self._radius >= SETTINGS.small_radius and newton.extent <= SETTINGS.endless
+            if newton.extent <= self._radius or is_useful:
+                return newton
+        return self._shifted(pose, tangent, force, phi)
 
     def _shifted(self, pose: _PoseEquations, tangent: Tangent, force: np.ndarray, phi: np.ndarray) -> _Step | None:
         """A step with the smallest shift for which the matrix has no negative eigenvalues and the step is about within the

@@ -129,40 +129,44 @@ class StrainBasis:
         return ca.horzcat(*[value * matrix[:, self.free[k]] for k, value in pairs])
 
 
-@cache
-def variable_strain_motion(basis: StrainBasis, steps: int) -> Motion:
-    """A section of the piece. Constants: length of a step from its base to the section [m], `fields` of all points of the steps."""
-    size = basis.fields.size
+@dataclass(frozen=True)
+class _MotionBySteps:
+    """The formulas of `variable_strain_motion`, as attributes of `Motion`: q are the coordinates, c the constants."""
 
-    def points(q: Any, c: Any) -> list[tuple[Any, Any]]:
+    basis: StrainBasis
+    steps: int
+
+    def points(self, q: Any, c: Any) -> list[tuple[Any, Any]]:
         """The strains of both points of each step times its length, and their constants."""
-        places = [c[1 + k * size : 1 + (k + 1) * size] for k in range(2 * steps)]
-        return [(c[0] * (basis.strain(q, at) + STRAIGHT), at) for at in places]
+        size = self.basis.fields.size
+        places = [c[1 + k * size : 1 + (k + 1) * size] for k in range(2 * self.steps)]
+        return [(c[0] * (self.basis.strain(q, at) + STRAIGHT), at) for at in places]
 
-    def pose(q: Any, c: Any) -> Pose:
-        at, reached = points(q, c), se3.identity()
+    def pose(self, q: Any, c: Any) -> Pose:
+        at, reached = self.points(q, c), se3.identity()
         for (a, _), (b, _) in zip(at[::2], at[1::2], strict=True):
             R, p, _ = exponential()(_mean(a, b))
             reached = se3.compose(reached, (R, p))
         return reached
 
-    def each_step(q: Any, c: Any) -> Iterator[_StepMotion]:
-        at, reached = points(q, c), se3.identity()
+    def each_step(self, q: Any, c: Any) -> Iterator[_StepMotion]:
+        at, reached = self.points(q, c), se3.identity()
         for (a, at_a), (b, at_b) in zip(at[::2], at[1::2], strict=True):
             by_a, by_b = _mean_slopes(a, b)
             R, p, twist = exponential()(_mean(a, b))
-            moved = c[0] * (basis.spread(by_a, at_a) + basis.spread(by_b, at_b))
+            moved = c[0] * (self.basis.spread(by_a, at_a) + self.basis.spread(by_b, at_b))
             yield _StepMotion(reached, _mean(a, b), moved, se3.transform_twist(reached, twist), at_a, at_b)
             reached = se3.compose(reached, (R, p))
 
-    def subspace(q: Any, c: Any) -> Any:
-        return sum(step.twist @ step.moved for step in each_step(q, c))
+    def subspace(self, q: Any, c: Any) -> Any:
+        return sum(step.twist @ step.moved for step in self.each_step(q, c))
 
-    def acceleration(q: Any, c: Any, v: Any) -> Any:
+    def acceleration(self, q: Any, c: Any, v: Any) -> Any:
         """d/dt of the sum of the steps' twists: they rotate with the previous steps, and change with their means."""
         twist, total = ca.SX(6, 1), ca.SX(6, 1)
-        for step in each_step(q, c):
-            rate, rates = step.moved @ v, [c[0] * basis.strain(v, at, rate=True) for at in (step.first, step.second)]
+        for step in self.each_step(q, c):
+            rate = step.moved @ v
+            rates = [c[0] * self.basis.strain(v, at, rate=True) for at in (step.first, step.second)]
             along = step.twist @ rate
             # both strains change at constant rates, so the rate of the mean changes with the product of their rates
             turned = twist_slope()(step.mean, rate) + exponential()(step.mean)[2] @ (
@@ -172,9 +176,9 @@ def variable_strain_motion(basis: StrainBasis, steps: int) -> Motion:
             twist += along
         return total
 
-    def own(q: Any, c: Any, wrench: Any) -> Any:
-        before, total = ca.SX(6, basis.size), ca.SX(basis.size, basis.size)
-        for step in each_step(q, c):
+    def own(self, q: Any, c: Any, wrench: Any) -> Any:
+        before, total = ca.SX(6, self.basis.size), ca.SX(self.basis.size, self.basis.size)
+        for step in self.each_step(q, c):
             columns = step.twist @ step.moved
             # the twists of a step rotate with the previous steps
             total += columns.T @ _bracket_form(wrench) @ before
@@ -183,13 +187,18 @@ def variable_strain_motion(basis: StrainBasis, steps: int) -> Motion:
             load = se3.transform_twist(step.reached, ca.SX.eye(6)).T @ wrench
             total += step.moved.T @ load_slope()(step.mean, load) @ step.moved
             by_both = _bracket_form(step.twist.T @ wrench) * BRACKET * c[0] ** 2
-            mixed = basis.spread(basis.spread(by_both, step.first).T, step.second).T
+            mixed = self.basis.spread(self.basis.spread(by_both, step.first).T, step.second).T
             total += mixed + mixed.T
         return total
 
+
+@cache
+def variable_strain_motion(basis: StrainBasis, steps: int) -> Motion:
+    """A section of the piece. Constants: length of a step from its base to the section [m], `fields` of all points of the steps."""
+    by_steps = _MotionBySteps(basis, steps)
     return Motion(
-        f"variable_strain_{steps}_{basis.name}", (Vector(basis.size),), 1 + 2 * steps * size, pose, subspace, own=own,
-        acceleration=acceleration,
+        f"variable_strain_{steps}_{basis.name}", (Vector(basis.size),), 1 + 2 * steps * basis.fields.size, by_steps.pose,
+        by_steps.subspace, own=by_steps.own, acceleration=by_steps.acceleration,
     )  # fmt: skip
 
 

@@ -387,8 +387,29 @@ class ArcModel(RodModelBase):
 
     def rod_problems(self, rod: Rod, value: Callable[[Scalar], float]) -> Iterator[Problem]:
         """Muscles need a position and a variable length; lists have one entry per coordinate; no shear, no twist."""
-        here, free = "model", rod.free_strains()
-        size = ArcCoordinates(self.coordinates, free).size
+        free = rod.free_strains()
+        yield from self._muscle_problems(free, value)
+        yield from self._list_problems(ArcCoordinates(self.coordinates, free).size)
+        if rod.shape is not None:
+            hint = "remove `shape` and give `initial` values of the arcs' coordinates, or choose another rod model"
+            yield ("shape",), "circular arcs cannot follow a given shape", hint
+        if rod.rayleigh is not None:
+            hint = "give `damping`, of the rod or of the model's coordinates"
+            yield ("rayleigh",), "circular arcs do not support Rayleigh damping", hint
+        rest = [value(strain) for strain in rod.rest]
+        for k in (3, 4):
+            if k not in free and rest[k] != 0:
+                text = (
+                    f"the rest strain {LABELS[k]} is {rest[k]:g}, but arcs whose {LABELS[k]} is not free are straight"
+                )
+                hint = "set that rest strain to zero, or use one of the models pcs, pseudo_rigid and gvs"
+                yield ("rest", k), text, hint
+        if any(rest[k] for k in (0, 1, 5)):
+            hint = "set those rest strains to zero, or choose another rod model"
+            yield ("rest",), "circular arcs neither shear nor twist, so they cannot rest sheared or twisted", hint
+
+    def _muscle_problems(self, free: Free, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        here = "model"
         if self.coordinates == "muscles":
             if self.muscle_radius is None or value(self.muscle_radius) <= 0:
                 hint = "give the distance of the muscles from the axis"
@@ -399,6 +420,10 @@ class ArcModel(RodModelBase):
         elif self.muscle_limits is not None:
             hint = "choose coordinates `muscles`, or remove the limits"
             yield (here, "muscle_limits"), f"coordinates `{self.coordinates}` are not lengths of muscles", hint
+
+    def _list_problems(self, size: int) -> Iterator[Problem]:
+        """Lists must have one entry per coordinate of an arc, of which there are `size`; names must be unique."""
+        here = "model"
         for key, allowed in (("stiffness", (1, size)), ("damping", (1, size)), ("names", (size * self.sections,))):
             given = getattr(self, key)
             if given is not None and len(given) not in allowed:
@@ -407,23 +432,6 @@ class ArcModel(RodModelBase):
         if self.names is not None and len(set(self.names)) < len(self.names):
             twice = next(name for name in self.names if self.names.count(name) > 1)
             yield (here, "names"), f"the coordinate name '{twice}' is used twice", ""
-        if rod.shape is not None:
-            hint = "remove `shape` and give `initial` values of the arcs' coordinates, or choose another rod model"
-            yield ("shape",), "circular arcs cannot follow a given shape", hint
-        if rod.rayleigh is not None:
-            hint = "give `damping`, of the rod or of the model's coordinates"
-            yield ("rayleigh",), "circular arcs do not support Rayleigh damping", hint
-        for k in (3, 4):
-            if k not in free and value(rod.rest[k]) != 0:
-                text = f"the rest strain {LABELS[k]} is {value(rod.rest[k]):g}, but arcs whose {LABELS[k]} is not free are straight"
-                yield (
-                    ("rest", k),
-                    text,
-                    "set that rest strain to zero, or use one of the models pcs, pseudo_rigid and gvs",
-                )
-        if any(value(rod.rest[k]) for k in (0, 1, 5)):
-            hint = "set those rest strains to zero, or choose another rod model"
-            yield ("rest",), "circular arcs neither shear nor twist, so they cannot rest sheared or twisted", hint
 
     def arcs(self) -> int:
         """Every section is an arc."""

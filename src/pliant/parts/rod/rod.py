@@ -281,9 +281,9 @@ joints:
         """Check that some strain is free, and that the model supports fixing the others."""
         if self.strains is None:
             return
-        asked, found = free_strains(self.strains), self.free_strains()
+        asked, supported = free_strains(self.strains), self.free_strains()
         kind = self.model.kind
-        lost = [k for k in asked if k not in found]
+        lost = [k for k in asked if k not in supported]
         if not asked:
             why = f"no strain is in all of {', '.join(self.strains)}" if self.strains else "no strain is free"
             yield (
@@ -291,10 +291,10 @@ joints:
                 f"{why}: the rod would be rigid",
                 "choose at least one free strain, or use a body instead of a rod",
             )
-        elif not found or any(LABELS[k] in self.strains for k in lost):
+        elif not supported or any(LABELS[k] in self.strains for k in lost):
             text = f"the model `{kind}` has no {named(lost)}"
             yield ("strains",), text, f"it has {named(self.model.takes(ALL))}; {_others(asked)}"
-        elif extra := [k for k in found if k not in asked]:
+        elif extra := [k for k in supported if k not in asked]:
             text = f"the model `{kind}` cannot fix {named(extra)}"
             planes = [f"`planar_{plane}`" for plane, inside in IN_PLANE.items() if self.model.takes(inside) == inside]
             takes = f"it supports only {' or '.join(planes)}; " if planes else ""
@@ -322,17 +322,14 @@ joints:
             text = f"the law '{self.law}' couples all pieces of a rod, which `{self.model.kind}` supports for up to "
             text += f"{self.model.most_joined} of them, but the rod has {pieces}"
             yield ("law",), text, "use a coarser model, another rod model, or the law `neo_hookean`"
-        for k, factor in enumerate(self.stiffness_factors):
-            if depends_on_state(factor, LABELS, value) and (self.law != "linear" or self.model.is_linear):
-                which = f"the law '{self.law}'" if self.law != "linear" else f"the rod model '{self.model.kind}'"
-                text = f"{which} requires constant stiffness factors, but that of {LABELS[k]} depends on the strains"
-                yield ("stiffness_factors", k), text, "choose the linear law and another rod model, or constant factors"
+        if self.law != "linear" or self.model.is_linear:
+            yield from self._factor_problems(value)
         if self.rayleigh is not None and any(value(power) != 1 for power in self.damping_power):
             text = "Rayleigh damping is proportional to strain rates, but `damping_power` is not 1"
             yield ("damping_power",), text, "remove `damping_power` or `rayleigh`"
         if self.shape is not None and value(self.length) > 0:
-            found = self.shape.length_problems(value, value(self.length), stress_free=self.stress_free)
-            yield from ((("shape", *path), message, hint) for path, message, hint in found)
+            problems = self.shape.length_problems(value, value(self.length), stress_free=self.stress_free)
+            yield from ((("shape", *path), message, hint) for path, message, hint in problems)
         for k in (3, 4, 5):
             if problem := winding_problem(value(self.rest[k]) * value(self.length) / (2 * math.pi)):
                 yield ("rest", k), *problem
@@ -340,6 +337,14 @@ joints:
             if not is_on_rod(value(frame.at), value(self.length)):
                 text = f"the frame '{name}' is at {value(frame.at):g} m, off the rod (0 to {value(self.length):g} m)"
                 yield ("frames", name), text, "give an arc length between 0 and the rod's length"
+
+    def _factor_problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """Check that stiffness factors are constant."""
+        for k, factor in enumerate(self.stiffness_factors):
+            if depends_on_state(factor, LABELS, value):
+                which = f"the law '{self.law}'" if self.law != "linear" else f"the rod model '{self.model.kind}'"
+                text = f"{which} requires constant stiffness factors, but that of {LABELS[k]} depends on the strains"
+                yield ("stiffness_factors", k), text, "choose the linear law and another rod model, or constant factors"
 
     def apply(self, build: Build, name: str) -> None:
         """Add the rod to the system in its model."""

@@ -6,6 +6,7 @@ import contextlib
 import io
 import re
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -176,35 +177,38 @@ def _refuse_links(path: Path, what: str) -> None:
     """The same for an HDF5 file: links to other files, data that are stored in them, and data that exist in its header only."""
     import h5py
 
-    seen: set[int] = set()
     left = GROWTH * limits().drawing
-
-    def look(group: Any) -> None:
-        nonlocal left
-        place = h5py.h5o.get_info(group.id).addr
-        if place in seen:  # groups may contain each other
-            return
-        seen.add(place)
-        for name in group:
-            link = group.get(name, getlink=True)
-            if isinstance(link, h5py.ExternalLink):
-                raise FileProblem(f"{what} has its data in another file", "export it with the data in it")
-            if isinstance(link, h5py.SoftLink):
-                continue  # to another object of this file, which is examined separately
-            entry = group[name]
-            if isinstance(entry, h5py.Group):
-                look(entry)
-            elif isinstance(entry, h5py.Dataset):
-                if entry.external or entry.is_virtual:
-                    raise FileProblem(f"{what} has its data in another file", "export it with the data in it")
-                left -= entry.nbytes
-                if left < 0:
-                    raise FileProblem(f"{what} is too large when unpacked", "use a coarser mesh")
-
     try:
         with h5py.File(path, "r") as file:
-            look(file)
+            for dataset in _own_datasets(file, set()):
+                if dataset is None or dataset.external or dataset.is_virtual:
+                    raise FileProblem(f"{what} has its data in another file", "export it with the data in it")
+                left -= dataset.nbytes
+                if left < 0:
+                    raise FileProblem(f"{what} is too large when unpacked", "use a coarser mesh")
     except FileProblem:
         raise
     except Exception:  # any exception of HDF5 on a damaged file, in its own words
         raise FileProblem(f"{what} is broken, or does not have the format of its suffix", "export it again") from None
+
+
+def _own_datasets(group: Any, seen: set[int]) -> Iterator[Any]:
+    """The data sets in an HDF5 group and the groups in it, and None for a link to another file. seen: addresses of the groups
+    that were examined already: groups may contain each other."""
+    import h5py
+
+    address = h5py.h5o.get_info(group.id).addr
+    if address in seen:
+        return
+    seen.add(address)
+    for name in group:
+        link = group.get(name, getlink=True)
+        if isinstance(link, h5py.ExternalLink):
+            yield None
+        if isinstance(link, h5py.SoftLink | h5py.ExternalLink):
+            continue  # a soft link is one to another object of this file, which is examined separately
+        entry = group[name]
+        if isinstance(entry, h5py.Group):
+            yield from _own_datasets(entry, seen)
+        elif isinstance(entry, h5py.Dataset):
+            yield entry
