@@ -269,7 +269,7 @@ def test_a_state_that_is_closed_stays_as_it_is(four_bar):
     made = assemble(four_bar, four_bar.binding, 0.0, state.q, state.v, state.given)
     assert np.array_equal(made.q, state.q)
     assert np.array_equal(made.v, state.v)
-    assert made.messages == ()
+    assert made.remarks == ()
 
 
 # -- constraints without effect -------------------------------------------------------------------------------------

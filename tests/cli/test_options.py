@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 
-from pliant.cli import analyses, path
+from pliant.cli import path
 from pliant.cli.analysis import command_of
 
 WITHOUT = {
@@ -41,9 +41,9 @@ sys.exit(code)
         (path.path, "branch", int | None, None),
         (path.path, "max_points", int, 2),
         (path.path, "max_step", float, None),
-        (analyses.simulate, "until", float, None),
-        (analyses.simulate, "method", str | None, None),
-        (analyses.simulate, "save_at", str | None, None),
+        (command_of("simulate"), "until", float, None),
+        (command_of("simulate"), "method", str | None, None),
+        (command_of("simulate"), "save_at", str | None, None),
     ],
 )
 def test_an_option_has_the_type_of_its_field(function, option, kind, least):

@@ -6,8 +6,9 @@ import io
 
 import pytest
 
+from pliant.analysis.base import analysis
 from pliant.cli import progress
-from pliant.cli.progress import SearchLine
+from pliant.cli.progress import ProgressLine
 
 
 class Terminal(io.StringIO):
@@ -18,11 +19,11 @@ class Terminal(io.StringIO):
 
 
 def search(stream: io.StringIO) -> str:
-    with SearchLine(stream) as line:
+    with ProgressLine(stream) as line:
         for stage, count in (("fit", 3), ("profile of stiff", 1)):
             for k in range(count):
                 line(stage, f"mean error {k} mm")
-    with SearchLine(stream):
+    with ProgressLine(stream):
         pass
     return stream.getvalue()
 
@@ -52,16 +53,17 @@ def test_the_time_left_of_a_run_is_told_from_its_second_report_on(monkeypatch: p
     line = progress.ProgressLine(stream)
     monkeypatch.setattr(line, "show", lambda text: stream.write(text + "\n"))
     for t, steps in ((0.1, 5), (0.2, 9), (0.2, 11), (1.0, 20)):
-        line(t, 1.0, steps)
+        line("simulating", f"{steps} steps", t)
     told = [text.rpartition("steps, ")[2] for text in stream.getvalue().splitlines()]
     assert told == ["time left unknown", "80 s left", "hardly any progress", "finished"]
 
 
 def test_the_bar_of_a_run_that_begins_late_starts_empty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress.ProgressLine, "is_due", lambda self: True)
-    line, shown = progress.ProgressLine(io.StringIO(), start=10.0), list[str]()
+    run = analysis("simulate").of({"begin": 10.0, "until": 11.0})
+    line, shown = progress.ProgressLine(io.StringIO()), list[str]()
     line.terminal = True
     monkeypatch.setattr(line, "show", shown.append)
     for t in (10.0, 10.5, 11.0):
-        line(t, 11.0, 1)
+        line(*run.reported(t, 11.0, 1))
     assert [text.count("#") for text in shown] == [0, 15, 30]

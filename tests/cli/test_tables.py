@@ -9,8 +9,9 @@ from dataclasses import replace
 import pytest
 
 import pliant
+from pliant.analysis.result import Sheet
 from pliant.cli import run
-from pliant.cli.number_tables import column, fitting_table
+from pliant.cli.analysis import fitted
 
 
 def call(capsys, *arguments):
@@ -90,12 +91,15 @@ def test_large_matrices_are_not_printed(capsys):
     assert len(out.splitlines()) < 20
 
 
-@pytest.mark.parametrize(("width", "shown"), [(30, 1), (35, 2), (200, 3)])
+@pytest.mark.parametrize(("width", "shown"), [(30, 1), (36, 2), (200, 3)])
 def test_columns_are_left_out_whole(width, shown):
-    columns = [column(f"output{k}", "m", [1 / 3, 2 / 3], ".9g") for k in range(3)]
-    table, hidden = fitting_table([column("t", "s", [0, 1])], columns, [], width)
+    names = [f"output{k}" for k in range(3)]
+    rows = (("0", *["0.333333333"] * 3), ("1", *["0.666666667"] * 3))
+    sheet = Sheet(("t [s]", *(f"{x} [m]" for x in names)), rows, groups=((1, 4, "outputs"),))
+    table, hidden = fitted(sheet, width)
     assert len(table.columns) == 1 + shown
-    assert hidden == [one.name for one in columns[shown:]]
+    assert all(x in hidden for x in names[shown:])
+    assert not any(x in hidden for x in names[:shown])
 
 
 def test_inputs_come_from_values_and_recordings(capsys, tmp_path):

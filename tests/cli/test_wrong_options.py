@@ -97,7 +97,7 @@ def test_a_wrong_value_gets_one_message(name, flag, value, capsys, tmp_path, mon
     [
         (["simulate", "pendulum", "--until", "abc"], "--until abc: 'abc' is not a number (see pliant simulate --help)"),
         (["modes", "pendulum", "--count=0"], "--count must be at least 1, not 0"),
-        (["path", "leaf_spring", "--parameter", "end_distance", "--to", "3 kg"], "--to end_distance = 3 kg: expected a length"),
+        (["path", "leaf_spring", "--parameter", "end_distance", "--to", "3 kg"], "--to: expected a length, got a mass: '3 kg'"),
         (["show", "cantilever", "--rod", "rod=pcs:0"], "--rod rod=pcs:0: rod model 'pcs:0': elements: expected at least 1"),
         (["show", "pendulum", "--set", "length=3 kg"], "expected a length, got a mass: '3 kg'"),
         (["show", "pendulum", "--out="], "--out is empty"),

@@ -186,9 +186,15 @@ class Analysis(AnalysisOptions):
             if isinstance(given := getattr(self, name, None), Mapping):
                 yield from named_values((name,), given, state_dimensions(model), "coordinate or rate", model)
 
-    def reported(self, *report: Any) -> tuple[str, str]:
-        """A report of progress, as passed to the function `progress`, in words: what is being done, and how far it is."""
-        return self.name, " ".join(map(str, report))
+    def reported(self, *report: Any) -> tuple[str, str, float | None]:
+        """A report of progress, as passed to the function `progress`: what is being done, how far it is in words, and the share of
+        it that is done, if it is known."""
+        return self.name, " ".join(map(str, report)), None
+
+    def brief(self) -> Self | None:
+        """The analysis that computes no more than what a command prints as JSON (`AnalysisResult.brief_json`) if nothing else is
+        asked for; None if that is everything."""
+        return None
 
     # -- running -----------------------------------------------------------------------------------------------------
 

@@ -12,19 +12,19 @@ import numpy as np
 from pliant.analysis.base import Analysis, PoseGiven, PureNumber, Seconds, function_of
 from pliant.analysis.numerics.coordinate_rows import coordinate_rows
 from pliant.analysis.numerics.labelled_arrays import Variable
-from pliant.analysis.numerics.state import assemble, driven_words, given_state
+from pliant.analysis.numerics.state import assemble, driven_words, given_state, moved_onto_constraints
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.remark import RemarkRule, remark
-from pliant.analysis.remarks.contact_remarks import rest_remarks, sliding_words
-from pliant.analysis.remarks.crossing_surfaces import crossing_notes
-from pliant.analysis.remarks.validity import negative_tension_warnings, range_warnings, undetermined_reactions
-from pliant.analysis.result import Along, AnalysisResult, Picture, Plot, Poses, Profile, Sheet, first_rows, number_text
-from pliant.analysis.shared_remarks import (
+from pliant.analysis.remarks.contact_remarks import friction_supports, sliding_words
+from pliant.analysis.remarks.crossing_surfaces import overlapping_parts
+from pliant.analysis.remarks.input_limits import inputs_beyond_limits
+from pliant.analysis.remarks.validity import (
+    beyond_range,
     friction_of_tendons_at_rest,
-    inputs_beyond_limits,
-    made_from_given,
-    moved_onto_constraints,
+    reactions_not_unique,
+    slack_tendons,
 )
+from pliant.analysis.result import Along, AnalysisResult, Picture, Plot, Poses, Profile, Sheet, first_rows, number_text
 from pliant.analysis.statics.relaxation import RelaxationResult, search
 from pliant.analysis.statics.stability import Stability, held_by_damping, judge, judge_large
 from pliant.analysis.statics.static_equations import StaticEquations
@@ -172,14 +172,8 @@ class Equilibrium(AnalysisResult):
 @remark("a prescribed motion has a rate or an acceleration", "an equilibrium has none")
 def prescribed_motions_held(eqs: Equations, result: Equilibrium) -> str | None:
     """Forces caused by prescribed motions are not part of an equilibrium."""
-    driven = driven_words(eqs, made_from_given(eqs, result), result.time)
+    driven = driven_words(eqs, result.assembled, result.time)
     return driven and f"prescribed motions are held at their values at t = {result.time:g} s: {driven}"
-
-
-@remark("a tension is negative", "a tendon cannot push")
-def negative_tensions(eqs: Equations, result: Equilibrium) -> str | None:
-    """Tendons with a negative commanded tension are slack."""
-    return "; ".join(negative_tension_warnings(eqs.model, eqs.binding.signals(result.time)[1])) or None
 
 
 @remark("the search passed an unstable pose", "of several stable poses, the search selects one")
@@ -204,35 +198,6 @@ def passed_through_surfaces(eqs: Equations, result: Equilibrium) -> str | None:
     )
 
 
-@remark("a rod, link, mesh or law is beyond the range of its model", "the thresholds of `analysis/remarks/validity.py`")
-def beyond_range(eqs: Equations, result: Equilibrium) -> str | None:
-    """Parts that are bent or strained beyond the range of validity of their models."""
-    return "; ".join(range_warnings(eqs.model, with_remembered(eqs.binding, result.state), result.q[None])) or None
-
-
-@remark("outputs record reactions of redundant constraints", "redundant constraints have no unique forces")
-def reactions_not_unique(eqs: Equations, result: Equilibrium) -> str | None:
-    """Reactions of redundant constraints are not unique."""
-    return "; ".join(undetermined_reactions(eqs.model, made_from_given(eqs, result).bound)) or None
-
-
-@remark("surfaces overlap by more than twice the depth of their contacts", "no contact force separates them")
-def overlapping_parts(eqs: Equations, result: Equilibrium) -> str | None:
-    """Parts that were placed inside each other."""
-    return "; ".join(crossing_notes(with_remembered(eqs.binding, result.state), result.time, result.q)) or None
-
-
-@remark(
-    "more than a thousandth of its forces is unbalanced without friction", "other poses nearby may be equilibria too"
-)
-def friction_supports(eqs: Equations, result: Equilibrium) -> str | None:
-    """Friction supports the pose."""
-    if not result.balanced:
-        return None
-    bound = with_remembered(eqs.binding, result.state)
-    return "; ".join(rest_remarks(bound, result.time, result.q, result.contacts)) or None
-
-
 @remark("it grows without damping and decays with one percent of it", "real parts have at least one percent of damping")
 def stable_with_damping(eqs: Equations, result: Equilibrium) -> str | None:
     """The pose is stable with light damping only."""
@@ -253,7 +218,7 @@ class FindEquilibrium(Analysis):
     state: ClassVar[str] = "start"
     result: ClassVar[type[AnalysisResult]] = Equilibrium
     remarks: ClassVar[tuple[RemarkRule, ...]] = (
-        moved_onto_constraints, prescribed_motions_held, negative_tensions, inputs_beyond_limits, left_unstable_pose,
+        moved_onto_constraints, prescribed_motions_held, slack_tendons, inputs_beyond_limits, left_unstable_pose,
         passed_through_surfaces, beyond_range, friction_of_tendons_at_rest, reactions_not_unique, overlapping_parts,
         friction_supports, stable_with_damping,
     )  # fmt: skip

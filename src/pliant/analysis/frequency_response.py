@@ -9,17 +9,15 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from pliant.analysis.base import Analysis, Count, Seconds, SignalNames, StateGiven, function_of
+from pliant.analysis.linear.small_motion import unbalanced_pose
 from pliant.analysis.linearize import Linearize, StateSpace, momentary, outputs_without_derivative
+from pliant.analysis.numerics.state import moved_onto_constraints
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.remark import remark
+from pliant.analysis.remarks.contact_remarks import contacts_linearized
+from pliant.analysis.remarks.input_limits import inputs_beyond_limits
+from pliant.analysis.remarks.validity import friction_of_tendons_linearized
 from pliant.analysis.result import Along, AnalysisResult, Lines, Sheet
-from pliant.analysis.shared_remarks import (
-    contacts_linearized,
-    friction_of_tendons_linearized,
-    inputs_beyond_limits,
-    moved_onto_constraints,
-    unbalanced_pose,
-)
 from pliant.engine.equations import Equations
 from pliant.engine.model.model import Model
 from pliant.engine.outputs import output_units

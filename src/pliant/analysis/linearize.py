@@ -15,21 +15,18 @@ from pliant.analysis.linear.small_motion import (
     first_order,
     imbalance,
     largest_force,
+    unbalanced_pose,
     unsteadiness,
     with_contacts_from,
 )
 from pliant.analysis.numerics.configuration_group import ConfigurationGroup
-from pliant.analysis.numerics.state import assemble, driven_words
+from pliant.analysis.numerics.state import assemble, driven_words, moved_onto_constraints
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.remark import remark
+from pliant.analysis.remarks.contact_remarks import contacts_linearized
+from pliant.analysis.remarks.input_limits import inputs_beyond_limits
+from pliant.analysis.remarks.validity import friction_of_tendons_linearized
 from pliant.analysis.result import Along, AnalysisResult, Sheet
-from pliant.analysis.shared_remarks import (
-    contacts_linearized,
-    friction_of_tendons_linearized,
-    inputs_beyond_limits,
-    moved_onto_constraints,
-    unbalanced_pose,
-)
 from pliant.analysis.states import about
 from pliant.engine.binding import Binding
 from pliant.engine.contact_sums import carried_by_state, model_sums, sums_by_state

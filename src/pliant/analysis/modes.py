@@ -16,18 +16,14 @@ from pydantic import StrictBool
 
 from pliant.analysis.base import Analysis, Count, Seconds, StateGiven, function_of
 from pliant.analysis.linear.eigenmodes import ALL_UP_TO, FEW, Kind, in_order, small_motions
-from pliant.analysis.linear.small_motion import steady_start
-from pliant.analysis.numerics.state import AssemblyError, assemble
+from pliant.analysis.linear.small_motion import steady_start, unbalanced_pose
+from pliant.analysis.numerics.state import AssemblyError, assemble, moved_onto_constraints
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.remark import remark
+from pliant.analysis.remarks.contact_remarks import contacts_linearized
+from pliant.analysis.remarks.input_limits import inputs_beyond_limits
+from pliant.analysis.remarks.validity import friction_of_tendons_linearized
 from pliant.analysis.result import Along, AnalysisResult, Poses, Sheet
-from pliant.analysis.shared_remarks import (
-    contacts_linearized,
-    friction_of_tendons_linearized,
-    inputs_beyond_limits,
-    moved_onto_constraints,
-    unbalanced_pose,
-)
 from pliant.analysis.states import about
 from pliant.engine.equations import Equations
 from pliant.engine.state import State

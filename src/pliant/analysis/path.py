@@ -28,11 +28,12 @@ from pliant.analysis.equilibrium import equilibrium
 from pliant.analysis.numerics.contact_table import joined_contacts
 from pliant.analysis.numerics.labelled_arrays import Variable
 from pliant.analysis.numerics.result import no_such, profile_axes
-from pliant.analysis.numerics.state import EQUILIBRIUM, assemble, given_state
+from pliant.analysis.numerics.state import EQUILIBRIUM, AssembledState, assemble, given_state, moved_onto_constraints
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.remark import remark
+from pliant.analysis.remarks.input_limits import inputs_beyond_limits
+from pliant.analysis.remarks.validity import friction_of_tendons_at_rest
 from pliant.analysis.result import Along, AnalysisResult, Poses, Sheet, number_text
-from pliant.analysis.shared_remarks import friction_of_tendons_at_rest, inputs_beyond_limits, made_from_given
 from pliant.analysis.statics.arc_length import ArcLengthStatics, Direction, PathParameter
 from pliant.analysis.statics.path_following import Branch, PathFollower, PathPoint, PathRecord, first_point, leading
 from pliant.engine.contacts import Contacts, from_here
@@ -143,6 +144,13 @@ class Path(AnalysisResult):
             moves = tuple(self.equations.rates[leading(x)] for x in directions)
             made.append(SpecialPoint(self.kinds[index], int(index), float(self.value[index]), directions, moves))
         return tuple(made)
+
+    @property
+    def assembled(self) -> AssembledState:
+        """The pose near which the path begins, moved onto the constraints."""
+        eqs, given = self.equations, self.given
+        here = PathParameter(eqs, self.parameter).equations(float(self.value[0])) if len(self) else eqs
+        return assemble(here, here.binding, given.t, np.array(given.q), np.array(given.v), given.given)
 
     def point(self, index: int) -> PathPoint:
         """A point by number (negative ones count from the end), for `continuation(start=...)` and other analyses."""
@@ -293,15 +301,6 @@ class Path(AnalysisResult):
 # -- remarks -----------------------------------------------------------------------------------------------------------
 
 
-@remark("moved by more than 1e-06 of the size of a coordinate", "smaller changes are not visible in any result")
-def start_moved_onto_constraints(eqs: Equations, result: Path) -> str | None:
-    """The pose near which the path begins was moved onto the constraints."""
-    if not len(result):
-        return None
-    here = PathParameter(eqs, result.parameter).equations(float(result.value[0]))
-    return "; ".join(made_from_given(here, result).messages) or None
-
-
 @remark("no stable equilibrium near the start", "the path is the continuation of an unstable pose")
 def unstable_start(eqs: Equations, result: Path) -> str | None:
     """The path begins at an unstable equilibrium."""
@@ -322,7 +321,7 @@ class Continuation(Analysis):
     function: ClassVar[str] = "continuation"
     state: ClassVar[str] = "start"
     result = Path
-    remarks = (start_moved_onto_constraints, friction_of_tendons_at_rest, inputs_beyond_limits, unstable_start)
+    remarks = (moved_onto_constraints, friction_of_tendons_at_rest, inputs_beyond_limits, unstable_start)
 
     parameter: str
     """Parameter or input to change, from its value in the model."""

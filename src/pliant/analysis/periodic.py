@@ -39,8 +39,8 @@ from pliant.analysis.numerics.saddle import saddle_matrix
 from pliant.analysis.numerics.state import EQUILIBRIUM, AssemblyError, assemble
 from pliant.analysis.numerics.status import AnalysisFailed, Status
 from pliant.analysis.remark import remark
+from pliant.analysis.remarks.input_limits import inputs_beyond_limits
 from pliant.analysis.result import Along, AnalysisResult, Lines, Plot, Poses, Sheet
-from pliant.analysis.shared_remarks import inputs_beyond_limits
 from pliant.analysis.simulate import simulate
 from pliant.analysis.states import state_at
 from pliant.engine.binding import Binding
@@ -53,6 +53,7 @@ from pliant.engine.workspace import EvaluationError
 from pliant.language.arguments import ArgumentError
 from pliant.language.base import Problem
 from pliant.language.limits import time_is_up
+from pliant.parts.contact import LawNumbers
 
 ENERGY = "energy"
 """The parameter of a family of orbits of a robot without damping."""
@@ -1163,7 +1164,8 @@ def orbit_not_resolved(eqs: Equations, result: PeriodicOrbits) -> str | None:
 )
 def friction_by_velocity(eqs: Equations, result: PeriodicOrbits) -> str | None:
     """Static friction of contacts."""
-    if not eqs.model.system.contacts.laws:
+    laws, numbers = eqs.model.system.contacts.laws, eqs.binding.constants
+    if not any(numbers[law.constants + LawNumbers.place(way)] for law in laws for way in ("along", "across")):
         return None
     return "friction of contacts depends on the velocities only along the orbit: surfaces that stick creep"
 

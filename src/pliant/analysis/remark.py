@@ -75,6 +75,11 @@ def remark(threshold: str, reason: str) -> Callable[[Rule], RemarkRule]:
     return decorate
 
 
+def joined(texts: Iterable[str]) -> Words:
+    """Several texts as one remark."""
+    return "; ".join(texts) or None
+
+
 def remarks_on(rules: Iterable[RemarkRule], equations: Any, result: Any) -> tuple[Remark, ...]:
     """The remarks of these rules on a result, each once."""
     made = (rule(equations, result) for rule in rules)

@@ -10,18 +10,20 @@ from abc import ABC
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, cast, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from pliant.analysis.numerics.contact_table import NAMES, THINGS, contact_variables, contacts_at_time
 from pliant.analysis.numerics.labelled_arrays import LabelledArrays, Variable, named_axes
 from pliant.analysis.numerics.netcdf_files import partial_path, save_dataset
+from pliant.analysis.numerics.state import AssembledState, assemble
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.numerics.versions import versions
 from pliant.analysis.remark import Remark, remarks_on
+from pliant.engine.binding import Binding
 from pliant.engine.contacts import Contacts
-from pliant.engine.equations import Equations
+from pliant.engine.equations import Equations, with_remembered
 from pliant.engine.outputs import part_labels
 from pliant.engine.state import State
 from pliant.language.arguments import ArgumentError, file_name
@@ -180,6 +182,22 @@ Plot = str | Lines | Points | Picture | Profile
 """A plot of a result: a function of `pliant.plot` by name, or a description."""
 
 
+@dataclass(frozen=True)
+class Examined:
+    """What remarks that poses and motions share look at.
+
+    pose: binding, time [s] and positions of a pose, or of the start of a motion. history: the bindings in force, and the time at
+    which each begins [s]. time [s], q, inputs: of the states, a row each. lowest_signals: the smallest value of each signal.
+    """
+
+    pose: tuple[Binding, float, np.ndarray]
+    history: Sequence[tuple[float, Binding]]
+    time: np.ndarray
+    q: np.ndarray
+    inputs: np.ndarray
+    lowest_signals: np.ndarray
+
+
 class AnalysisResult(ABC):
     """Base of the results of analyses.
 
@@ -228,6 +246,8 @@ class AnalysisResult(ABC):
         """Variables that are computed from the others, such as outputs of the robot; files have them, but they are not read."""
         return ()
 
+    formats: ClassVar[tuple[str, ...]] = (".nc", ".json")
+    """Endings of the files that a command writes it to."""
     played: ClassVar[str] = ""
     """What is played, for a note below the player."""
 
@@ -238,6 +258,24 @@ class AnalysisResult(ABC):
     def called(self) -> Mapping[str, str]:
         """Names of variables on plots, where they differ between results."""
         return {}
+
+    # -- what shared remarks look at ---------------------------------------------------------------------------------
+
+    @property
+    def assembled(self) -> AssembledState:
+        """The requested state moved onto the constraints: that of `given`, or `state`."""
+        own, eqs = cast("Any", self), self.equations
+        given = own.given if own.given is not None else own.state
+        return assemble(eqs, eqs.binding, given.t, np.array(given.q), np.array(given.v), given.given)
+
+    @property
+    def examined(self) -> Examined:
+        """The pose `state`, or the states of a motion, for remarks."""
+        state: State = cast("Any", self).state
+        bound = with_remembered(self.equations.binding, state)
+        inputs, signals = bound.signals(state.t)[:2]
+        history = ((state.t, bound),)
+        return Examined((bound, state.t, state.q), history, np.array([state.t]), state.q[None], inputs[None], signals)
 
     # -- what follows ------------------------------------------------------------------------------------------------
 
@@ -418,6 +456,10 @@ class AnalysisResult(ABC):
                 q = dict(zip(self.equations.coordinates, np.asarray(state.q).tolist(), strict=True))
                 made[name] = {"q": q, "t": state.t}
         return {**made, **labels, **own, "remarks": self.remarks}
+
+    def brief_json(self) -> dict[str, Any]:
+        """Its content as plain data, as far as it is printed if nothing more is asked for."""
+        return self.as_json()
 
     @property
     def lines(self) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import StrictBool
@@ -160,10 +160,21 @@ class Simulate(Analysis):
         """When states are saved."""
         return Saving(self.save_every, self.save_at, self.save_between)
 
-    @staticmethod
-    def saves_by_default(options: Mapping[str, Any]) -> bool:
-        """Whether these options do not say when states are saved."""
-        return options.get("save_every") is None and options.get("save_at") is None
+    def brief(self) -> Self | None:
+        """The same with the first and the last state only, unless options say when states are saved."""
+        if self.save_every is not None or self.save_at is not None:
+            return None
+        return self.model_copy(update={"save_at": (self.begin, self.until)})
+
+    def reported(self, *report: Any) -> tuple[str, str, float | None]:
+        """The time that the run has reached, and the number of steps."""
+        t, end, steps = report
+        begin = float(self.begin)
+        return (
+            "simulating",
+            f"t = {t:.4g} of {end:g} s, {steps} steps",
+            (t - begin) / (end - begin) if end > begin else 0.0,
+        )
 
     def request(self) -> Request:
         """What is asked of the run; raises ArgumentError for options that do not fit together."""

@@ -42,10 +42,7 @@ from pliant.language.faults import SpecError
 
 ANALYSIS = "analysis"
 """Module with the commands of all analyses."""
-OWN = {
-    "simulate": ("analyses", "Simulate the motion, and save or print it."),
-    "path": ("path", public_names.summary("path")),
-}
+OWN = {"path": ("path", public_names.summary("path"))}
 """Commands of analyses that have a function of their own."""
 COMMANDS = {
     "new": ("models", "Write a commented model file to start from."),

@@ -2,57 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from pliant.analysis.derivation.derive import derive
-from pliant.analysis.numerics.status import Status
-from pliant.analysis.simulate import Simulate
-from pliant.cli.command_output import answering, print_result
-from pliant.cli.common import FAULT, CommandError, Inputs, Interrupted, Json, Model, ModelOptions, print_json
-from pliant.cli.listed_analyses import run_analyses, simulated, span_of_analyses
-from pliant.cli.model_argument import load_model, read_inputs, with_inputs
-from pliant.cli.options import in_si, with_options
-from pliant.cli.reporting import Report, check_report, save_report
-from pliant.language.table_files import FORMATS, endings
+from pliant.cli.command_output import answering
+from pliant.cli.common import Inputs, Json, Model, ModelOptions, print_json
+from pliant.cli.listed_analyses import run_analyses, span_of_analyses
+from pliant.cli.model_argument import load_model, with_inputs
+from pliant.cli.reporting import Report, check_report
 
 Out = Annotated[
     str | None, typer.Option("--out", help="File to write: .nc (netCDF, complete), .csv, .parquet or .mat.")
 ]
-
-
-@with_options(Simulate)
-def simulate(
-    model: Model,
-    options: dict[str, Any],
-    choices: ModelOptions,
-    inputs: Inputs = None,
-    out: Out = None,
-    report: Report = None,
-    json: Json = False,
-) -> int:
-    """Simulate the motion, and save or print it.
-
-    --json prints the states of --save-every or --save-at, without these the first and the last only; --out saves 200 intervals.
-    """
-    check_report(report)
-    if out is not None and not out.endswith((".nc", *FORMATS)):
-        raise CommandError(f"cannot determine the format of '{out}'", f"end it in .nc, {endings()}")
-    eqs = derive(load_model(model, choices))
-    options = in_si(eqs, options) | {"inputs": answering(lambda: read_inputs(eqs, inputs))}
-    ends_only = Simulate.saves_by_default(options)
-    if ends_only and json and report is None:  # a report plays the entire motion
-        options["save_at"] = (options["begin"], options["until"])
-    result, printed = answering(lambda: simulated(eqs, options, out))
-    failed = save_report(report, eqs, [result])
-    if json:
-        print_json({"model": model, **result.as_json(ends_only=ends_only)})
-    else:
-        print_result(result, out, printed)
-    if result.interrupted:
-        raise Interrupted
-    return failed if result.status != Status.FAILED else FAULT
 
 
 def run(

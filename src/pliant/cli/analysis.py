@@ -13,6 +13,7 @@ from rich.table import Table
 
 from pliant.analysis.base import Analysis, analysis
 from pliant.analysis.derivation.derive import derive
+from pliant.analysis.numerics.netcdf_files import partial_path
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.result import AnalysisResult, Sheet
 from pliant.cli.command_output import answering, check_picture, drawing, write_json
@@ -30,14 +31,16 @@ from pliant.cli.common import (
 )
 from pliant.cli.model_argument import load_model, read_inputs
 from pliant.cli.options import in_si, with_options
-from pliant.cli.progress import SearchLine
+from pliant.cli.progress import ProgressLine
 from pliant.cli.reporting import Report, check_report, save_report
 from pliant.engine.equations import Equations
 from pliant.language.message_text import enumeration
 from pliant.language.provided import called
 
 Plot = Annotated[str | None, typer.Option("--plot", metavar="FILE", help="Plot to write: .pdf, .svg or .png.")]
-Out = Annotated[str | None, typer.Option("--out", help="File to write the results to: .nc (netCDF) or .json.")]
+Out = Annotated[
+    str | None, typer.Option("--out", metavar="FILE", help="File to write the results to: .nc (netCDF) or .json.")
+]
 
 
 def command_of(name: str) -> Any:
@@ -49,49 +52,56 @@ def command_of(name: str) -> Any:
         model: Model, options: dict[str, Any], choices: ModelOptions, inputs: Inputs = None, out: Out = None,
         plot: Plot = None, report: Report = None, json: Json = False,
     ) -> int:  # fmt: skip
-        check_out(out)
+        check_out(out, kind)
         check_picture(plot)
         check_report(report)
         eqs = derive(load_model(model, choices))
         given = in_si(eqs, options) | {"inputs": answering(lambda: read_inputs(eqs, inputs)), "on_failure": "return"}
-        try:
-            found: AnalysisResult = answering(lambda: _watched(kind, given, eqs))
-        except CommandError as error:
-            raise _with_flag(error, kind) from error
-        return finish(model, eqs, found, out, report, json, plot=plot, every="count" in options)
+        given |= result_file(out)
+        one = by_flag(kind, lambda: kind.of(given))
+        brief = one.brief()
+        if brief is not None and json and out is plot is report is None:  # files show everything
+            one = brief
+        found: AnalysisResult = by_flag(kind, lambda: watched(one, eqs))
+        answer = found.as_json() if brief is None else found.brief_json()
+        return finish(model, eqs, found, out, report, json, plot=plot, every="count" in options, answer=answer)
 
     command.__name__, command.__doc__ = name, summary(kind)
+    command.__annotations__["out"] = _out(kind)
     if not kind.result.plots:
         every = inspect.signature(command).parameters.values()
         command.__signature__ = inspect.Signature([x for x in every if x.name != "plot"])
     return command
 
 
-def _with_flag(error: CommandError, kind: type[Analysis]) -> CommandError:
-    """The error with the option of the command in place of the name of a field at its beginning."""
-    for name in kind.options():
-        if re.match(rf"{name}[ .:]", str(error)):
-            return CommandError(f"--{name.replace('_', '-')}{str(error)[len(name) :]}", error.hint)
-    return error
+def by_flag(kind: type[Analysis], function: Any) -> Any:
+    """Run a function of an analysis; errors that begin with the name of a field name the option of the command instead."""
+    try:
+        return answering(function)
+    except CommandError as error:
+        for name in kind.options():
+            if re.match(rf"{name}[ .:]", str(error)):
+                raise CommandError(f"--{name.replace('_', '-')}{str(error)[len(name) :]}", error.hint) from error
+        raise
 
 
-def _watched(kind: type[Analysis], options: dict[str, Any], eqs: Equations) -> AnalysisResult:
+def watched(one: Analysis, eqs: Equations) -> Any:
     """Run an analysis, with a line on its progress if it reports any."""
-    if "progress" not in kind.model_fields:
-        return kind.of(options).analyse(eqs)
-    with SearchLine() as line:
-        one = kind.of(options)
+    if "progress" not in type(one).model_fields:
+        return one.analyse(eqs)
+    with ProgressLine() as line:
         told = {"progress": lambda *report: line(*one.reported(*report))}
         return one.model_copy(update=told).analyse(eqs)
 
 
 def finish(
     model: str, eqs: Equations, found: AnalysisResult, out: str | None, report: str | None, json: bool, *,
-    plot: str | None = None, every: bool = False,
+    plot: str | None = None, every: bool = False, answer: dict[str, Any] | None = None,
 ) -> int:  # fmt: skip
-    """Write, draw and print a result; returns the exit code."""
-    answer = {"model": model, **found.as_json()}
-    write_result(out, found, answer)
+    """Write, draw and print a result; returns the exit code. answer: its content as JSON, if not all."""
+    answer = {"model": model, **(found.as_json() if answer is None else answer)}
+    if out is not None and out.endswith(".json"):
+        write_json(out, answer, failed=found.is_partial)
     if plot is not None and not found.is_partial:
         drawing(lambda: called("AnalysisResult.picture", found, plot), plot)
         say(f"plot in {plot}")
@@ -100,9 +110,24 @@ def finish(
         print_json(answer)
     else:
         print_analysis(found, every=every)
+    if out is not None and not out.endswith(".json"):
+        say_saved(found, out)
     if found.interrupted:
         raise Interrupted
     return FAULT if answer["status"] == Status.FAILED else failed
+
+
+def result_file(out: str | None) -> dict[str, str]:
+    """The option of an analysis that writes the file of `--out` itself, also while it runs; JSON is written by the command."""
+    return {} if out is None or out.endswith(".json") else {"out": out}
+
+
+def say_saved(found: AnalysisResult, out: str) -> None:
+    """Print the file of a result: as requested, or the partial file if the run did not finish."""
+    if found.is_partial:
+        say(f"saved to {partial_path(out)}, because the run did not finish; {out} was not modified")
+    else:
+        say(f"saved to {out}")
 
 
 def summary(kind: type[Analysis]) -> str:
@@ -110,19 +135,20 @@ def summary(kind: type[Analysis]) -> str:
     return re.split(r"\n\n(?:Args|Example):", kind.documentation())[0]
 
 
-def check_out(file: str | None) -> None:
+def _out(kind: type[Analysis]) -> Any:
+    """The option of the file of results."""
+    formats = {".nc": ".nc (netCDF, complete)"}
+    words = [formats.get(x, x) for x in kind.result.formats]
+    text = f"File to write the results to: {', '.join(words[:-1])} or {words[-1]}."
+    return Annotated[str | None, typer.Option("--out", metavar="FILE", help=text)]
+
+
+def check_out(file: str | None, kind: type[Analysis]) -> None:
     """Reject names of files that cannot be written, before anything is computed."""
-    if file is not None and Path(file).suffix not in (".nc", ".json"):
-        raise CommandError(f"cannot determine the format of '{file}'", "end it in .nc or .json")
-
-
-def write_result(out: str | None, found: AnalysisResult, answer: Any) -> None:
-    """Write a result to the file of `--out`, if any."""
-    if out is None or out.endswith(".json"):
-        write_json(out, answer, failed=found.is_partial)
-        return
-    file = answering(lambda: found.keep(out))
-    say(f"saved to {file}" + (f", because the analysis failed; {out} was not modified" if found.is_partial else ""))
+    formats = kind.result.formats
+    if file is not None and Path(file).suffix not in formats:
+        hint = f"end it in {', '.join(formats[:-1])} or {formats[-1]}"
+        raise CommandError(f"cannot determine the format of '{file}'", hint)
 
 
 def print_analysis(found: AnalysisResult, *, every: bool = False) -> None:
@@ -131,7 +157,7 @@ def print_analysis(found: AnalysisResult, *, every: bool = False) -> None:
     if found.message:
         out.print(f"{found.message} ({found.status})", markup=False)
     for sheet in (sheet for sheet in found.sheets() if sheet.where != "page"):
-        if sheet.where == "command" and _width(sheet) > out.width:
+        if sheet.where == "command" and not sheet.groups and _width(sheet) > out.width:
             large.append(f"{sheet.columns[0]} ({len(sheet.rows)} x {len(sheet.columns) - 1})")
             continue
         if sheet.title:

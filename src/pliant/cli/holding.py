@@ -11,7 +11,8 @@ import typer
 
 from pliant.analysis.base import PoseGiven
 from pliant.analysis.derivation.derive import derive
-from pliant.cli.analysis import Out, check_out, finish
+from pliant.analysis.equilibrium import FindEquilibrium
+from pliant.cli.analysis import Out, check_out, finish, result_file
 from pliant.cli.command_output import answering
 from pliant.cli.common import CommandError, Inputs, Json, Model, ModelOptions
 from pliant.cli.model_argument import load_model, read_inputs, read_settings
@@ -51,7 +52,7 @@ def hold(
     json: Json = False,
 ) -> int:
     """Find the equilibrium with given values of coordinates or positions, and the inputs that hold it."""
-    check_out(out)
+    check_out(out, FindEquilibrium)
     check_report(report)
     eqs = derive(load_model(model, choices))
     start = in_si(eqs, options)["start"]
@@ -59,6 +60,8 @@ def hold(
     names = None if use is None else tuple(word.strip() for word in use.split(","))
     given = answering(lambda: inputs_at_time(eqs, read_inputs(eqs, inputs), None, 0.0))
     found = answering(lambda: rest_with(eqs, task, value, start=start, inputs=given, use=names))
+    if result_file(out):
+        answering(lambda: found.kept_in(out))
     return finish(model, eqs, found, out, report, json)
 
 

@@ -8,13 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from pliant.analysis.listed import analysis_faults, analysis_of, listed_analyses
-from pliant.analysis.motion.plant import model_controllers
-from pliant.analysis.motion.result import Result
-from pliant.analysis.simulate import simulate
-from pliant.cli.analysis import print_analysis
-from pliant.cli.command_output import print_result, say_saved, say_warnings
+from pliant.cli.analysis import print_analysis, say_saved, watched
 from pliant.cli.common import FAULT, CommandError, Interrupted, console, print_json, say
-from pliant.cli.progress import ProgressLine
 from pliant.cli.reporting import report_file, save_report
 from pliant.engine.equations import Equations
 from pliant.language.faults import SpecError
@@ -84,27 +79,11 @@ def _one(model: str, eqs: Equations, analysis: Any, file: Path | None, json: boo
     one = analysis_of(analysis).in_si(eqs)
     options = one.given()
     target = None if file is None else str(file.with_suffix(".nc"))
-    if analysis.name != "simulate":
-        result = one.model_copy(update={"on_failure": "return"}).analyse(eqs)
-        if target is not None:
-            result.keep(target)
-        if not json:
-            print_analysis(result, every="count" in options)
-        return str(result.status), result.as_json(), result
-    result, printed = simulated(eqs, options, target)
+    given = {"on_failure": "return", **({} if target is None else {"out": target})}
+    result = watched(one.model_copy(update=given), eqs)
     if not json:
-        print_result(result, target, printed)
-    else:
+        print_analysis(result, every="count" in options)
+    if target is not None:
         say_saved(result, target)
-    # the complete motion is in the file; the JSON object contains its ends
-    return result.status, {"model": model, **result.as_json(ends_only=True)}, result
-
-
-def simulated(eqs: Equations, options: dict[str, Any], out: str | None) -> tuple[Result, tuple[str, ...]]:
-    """Simulate with a progress line. Prints warnings about the design of the model's controllers first, and returns them with the
-    result."""
-    controllers = model_controllers(eqs) if options["controllers"] else []
-    printed = say_warnings(controllers)
-    with ProgressLine(start=float(options.get("begin") or 0.0)) as progress:
-        given = {**options, "controllers": controllers}
-        return simulate(eqs, **given, progress=progress, out=out, on_failure="return"), printed
+    # the complete result is in the file; the JSON object contains what is printed if nothing more is asked for
+    return str(result.status), result.brief_json(), result

@@ -8,7 +8,7 @@ import typer
 
 from pliant.analysis.derivation.derive import derive
 from pliant.analysis.path import Continuation, Path, PathPoint
-from pliant.cli.analysis import Out, check_out, finish, summary
+from pliant.cli.analysis import Out, by_flag, check_out, finish, result_file, summary, watched
 from pliant.cli.command_output import answering, check_picture, drawing
 from pliant.cli.common import CommandError, Inputs, Json, Model, ModelOptions, say
 from pliant.cli.model_argument import load_model, read_inputs
@@ -46,7 +46,7 @@ def path(
     report: Report = None,
     json: Json = False,
 ) -> int:
-    check_out(out)
+    check_out(out, Continuation)
     check_picture(plot)
     check_report(report)
     saved = str(options["start"]).endswith(".nc")
@@ -59,7 +59,7 @@ def path(
     if saved:
         options["start"] = answering(lambda: _point(options["start"], -1 if point is None else point))
     options = in_si(eqs, options) | {"inputs": answering(lambda: read_inputs(eqs, inputs)), "on_failure": "return"}
-    found: Path = answering(lambda: Continuation.of(options).analyse(eqs))
+    found: Path = by_flag(Continuation, lambda: watched(Continuation.of(options | result_file(out)), eqs))
     code = finish(model, eqs, found, out, report, json)
     if plot is not None and len(found):
         drawing(lambda: save(found.plot(*chosen), plot), plot)

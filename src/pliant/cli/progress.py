@@ -60,20 +60,25 @@ class Line:
         self.stream.flush()
 
 
-class SearchLine(Line):
-    """Progress of a search in stages: the number of evaluations and what the last one found; one line is left of each stage."""
+class ProgressLine(Line):
+    """Progress of an analysis, as its class reports it. Where the share that is done is known, the line has a bar and the time that
+    is left; otherwise it counts reports, and one line remains of each stage."""
 
     def __init__(self, stream: IO[str] | None = None) -> None:
         super().__init__(stream)
         self.stage, self.count, self.words = "", 0, ""
+        self.marks: list[tuple[float, float]] = []
 
-    def __call__(self, stage: str, words: str) -> None:
-        """Count an evaluation. words: its result."""
+    def __call__(self, stage: str, words: str, share: float | None = None) -> None:
+        """Show a report. words: what it says; share: of the stage that is done."""
+        if share is not None:
+            self._measured(stage, words, share)
+            return
         if stage != self.stage:
             self._end()
         self.stage, self.count, self.words = stage, self.count + 1, words
         if self.is_due():
-            self.show(str(self))
+            self.show(self._counted())
 
     def __exit__(self, *reason: object) -> None:
         self._end()
@@ -81,44 +86,32 @@ class SearchLine(Line):
     def _end(self) -> None:
         self.clear()
         if self.count:
-            self._write(f"{self}\n")
+            self._write(f"{self._counted()}\n")
         self.count = 0
 
-    def __str__(self) -> str:
+    def _counted(self) -> str:
         return f"{self.stage}: {self.count} evaluation{'s' if self.count > 1 else ''}, {self.words}"
 
-
-class ProgressLine(Line):
-    """Progress of a simulation; passed to `simulate` as `progress`."""
-
-    def __init__(self, stream: IO[str] | None = None, *, start: float = 0.0) -> None:
-        """start: the time at which the simulation begins [s]."""
-        super().__init__(stream)
-        self.start = start
-        self.marks: list[tuple[float, float]] = []
-
-    def __call__(self, t: float, end: float, steps: int) -> None:
-        """Show that the simulation has reached the time t [s] after a number of steps; it ends at the time `end` [s]."""
+    def _measured(self, stage: str, words: str, share: float) -> None:
         now = time.perf_counter()
         if not self.marks or now - self.marks[-1][0] > RECENT / 5:
             recent = [mark for mark in self.marks if now - mark[0] < RECENT]
-            self.marks = [*(recent or self.marks[-1:]), (now, t)]
+            self.marks = [*(recent or self.marks[-1:]), (now, share)]
         if not self.is_due():
             return
-        words = f"t = {t:.4g} of {end:g} s, {steps} steps, {self._left(now, t, end)}"
-        share = (t - self.start) / (end - self.start) if end != self.start else 0.0
+        words = f"{words}, {self._left(now, share)}"
         bar = f"[{'#' * int(30 * min(1.0, max(0.0, share))):<30}]"
-        self.show(f"{bar} {words}" if self.terminal else f"pliant: simulating: {words}")
+        self.show(f"{bar} {words}" if self.terminal else f"pliant: {stage}: {words}")
 
-    def _left(self, now: float, t: float, end: float) -> str:
-        if t >= end:
+    def _left(self, now: float, share: float) -> str:
+        if share >= 1:
             return "finished"
-        since, t_since = self.marks[0]
+        since, share_since = self.marks[0]
         if len(self.marks) == 1:
             return "time left unknown"
-        if not t > t_since:
+        if not share > share_since:
             return "hardly any progress"
-        return f"{duration_text((end - t) * (now - since) / (t - t_since))} left"
+        return f"{duration_text((1 - share) * (now - since) / (share - share_since))} left"
 
 
 def duration_text(seconds: float) -> str:

@@ -71,7 +71,8 @@ def differentiable(
     if analysis == "simulate":
         if "until" not in options:
             raise ArgumentError("a simulation needs an end time", "write until=2.0")
-        if not (Simulate.saves_by_default(options) or Simulate.of(options).saving.exact):
+        chosen = any(options.get(name) is not None for name in ("save_every", "save_at"))
+        if chosen and not Simulate.of(options).saving.exact:
             raise ArgumentError("derivatives are available for outputs at `save_at` only, where steps end")
         options.setdefault("save_at", [options["until"]])
         if options["save_at"] is None:

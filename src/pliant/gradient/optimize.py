@@ -692,11 +692,11 @@ class Optimize(Analysis):
     progress: Annotated[Callable[[Evaluation], None] | None, InPython()] = None
     """Called after each evaluation."""
 
-    def reported(self, *report: Any) -> tuple[str, str]:
+    def reported(self, *report: Any) -> tuple[str, str, float | None]:
         """The search, and the objective of an evaluation, and how far it violates the conditions."""
         (visit,) = report
         missed = f", conditions violated by {visit.missed:.2%}" if visit.missed else ""
-        return f"search by {self.method}", f"objective {visit.objective:.6g} (SI){missed}"
+        return f"search by {self.method}", f"objective {visit.objective:.6g} (SI){missed}", None
 
     def run(self, eqs: Equations) -> Optimum:
         """Search by the chosen method."""

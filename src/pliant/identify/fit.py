@@ -716,10 +716,10 @@ class Identification(Analysis):
     progress: Annotated[Callable[[FitProgress], None] | None, InPython()] = None
     """Called after each evaluation."""
 
-    def reported(self, *report: Any) -> tuple[str, str]:
+    def reported(self, *report: Any) -> tuple[str, str, float | None]:
         """The stage, and the error of an evaluation."""
         (one,) = report
-        return one.stage, f"mean error {one.error:.4g} {one.unit}"
+        return one.stage, f"mean error {one.error:.4g} {one.unit}", None
 
     def faults(self, model: Model) -> Iterator[Problem]:
         """Units of bounds and priors."""

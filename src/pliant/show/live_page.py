@@ -324,7 +324,7 @@ class LiveRobot:
         outputs = evaluate_outputs(self.eqs.model, bound, 0.0, made.q, made.v, zero, np.zeros(bound.m), 0.0)
         spec = self.eqs.model.spec.outputs  # forces are those of a motion or of rest
         known = {name: x for name, x in outputs.items() if name in spec and spec[name].is_of_positions_and_velocities}
-        words = "; ".join(made.messages) or "the initial pose"
+        words = "; ".join(made.remarks) or "the initial pose"
         return self._shown(choice, made.q, 0.0, words, self._told(known))
 
     def rest(self, choice: SliderValues) -> DisplayedScene:

@@ -20,7 +20,7 @@ from pliant.analysis.numerics.law_ranges import outside_laws
 from pliant.analysis.numerics.result import ENERGIES, FRAME_PARTS
 from pliant.analysis.numerics.state import INITIAL
 from pliant.analysis.numerics.status import Status
-from pliant.analysis.remarks.input_limits import beyond_limits_in_motion
+from pliant.analysis.remarks.input_limits import beyond_limits
 from pliant.analysis.simulate import Simulate
 from pliant.analysis.states import state_at
 from pliant.engine.equations import Equations
@@ -228,8 +228,9 @@ class _MotionsTogether:
         if isinstance(prepared, Exception):
             return failed(prepared)
         if prepared is not None and prepared.t is not None:
-            beyond = beyond_limits_in_motion(eqs.model, request.times, [(request.begin, here.binding)])
-            return Outcome(COMPLETED, "; ".join([end_message(prepared.t), *beyond]), self.quick.kept_of(prepared))
+            beyond = beyond_limits(eqs.model, request.times, [(request.begin, here.binding)])
+            message = "; ".join(filter(None, [end_message(prepared.t), beyond]))
+            return Outcome(COMPLETED, message, self.quick.kept_of(prepared))
         case = self.cases[k]
         acting = acting_controllers(request.controllers, eqs, case.parameters)
         run = request.run_from(here, self.states[k], acting, as_placed=self.as_placed and case.start is None)

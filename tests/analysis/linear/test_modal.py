@@ -199,7 +199,7 @@ def test_four_bar_mode_is_that_of_its_reduced_motion():
     mass = tangent @ (eqs.mass_matrix(rest.q) @ tangent)
     curvature = (V[0] - 2 * V[1] + V[2]) / h**2
     assert found.frequencies[0] == pytest.approx(np.sqrt(curvature / mass) / (2 * np.pi), rel=1e-5)
-    assert assemble(eqs, eqs.binding, 0.0, rest.q, np.zeros(3)).messages == ()
+    assert assemble(eqs, eqs.binding, 0.0, rest.q, np.zeros(3)).remarks == ()
     # the mode moves along the loop
     assert np.abs(eqs.constraints(rest.q).jacobian @ found.shapes).max() < 1e-9
 

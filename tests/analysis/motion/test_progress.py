@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from pliant import ArgumentError, derive, load_text, simulate
+from pliant.analysis.base import analysis
 from pliant.analysis.integrators import ExplicitRungeKutta, chosen_method
 from pliant.analysis.motion import run as runs
 from pliant.analysis.motion.run import PACE, ProgressMonitor
@@ -72,7 +73,7 @@ def test_laps_grow_until_a_look_costs_nothing_and_shrink_when_they_take_long(mon
 
 
 def test_progress_is_shown_on_a_terminal_and_in_a_file(monkeypatch):
-    clock = [0.0]
+    clock, reported = [0.0], analysis("simulate").of({"until": 10.0}).reported
     monkeypatch.setattr("pliant.cli.progress.time.perf_counter", lambda: clock[0])
 
     class Terminal(io.StringIO):
@@ -82,11 +83,11 @@ def test_progress_is_shown_on_a_terminal_and_in_a_file(monkeypatch):
     for stream, lines in ((Terminal(), 3), (io.StringIO(), 1)):
         clock[0] = 0.0
         with ProgressLine(stream) as line:
-            line(0.0, 10.0, 1)
+            line(*reported(0.0, 10.0, 1))
             assert stream.getvalue() == ""  # a moment needs no bar
             for k in range(3):
                 clock[0] = 10.0 + k
-                line(1.0 + 0.1 * k, 10.0, 500 + k)
+                line(*reported(1.0 + 0.1 * k, 10.0, 500 + k))
         assert stream.getvalue().count(" of 10 s, 50") == lines
         assert "t = 1 of 10 s, 500 steps" in stream.getvalue()
         assert " left" in stream.getvalue()
@@ -95,7 +96,7 @@ def test_progress_is_shown_on_a_terminal_and_in_a_file(monkeypatch):
 
 @pytest.mark.parametrize("arguments", [["simulate", "four_bar"], ["run", "four_bar"]])
 def test_ctrl_c_says_what_was_computed_and_ends_with_130(capsys, monkeypatch, arguments):
-    def interrupt(self, t, end, steps):
+    def interrupt(self, *report):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(ProgressLine, "__call__", interrupt)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pliant import derive, equilibrium, load, load_text, simulate
-from pliant.analysis.remarks.validity import range_warnings
+from pliant.analysis.remarks.validity import parts_beyond_range
 
 ROD = """
 pliant: 1
@@ -29,7 +29,7 @@ def rod(model, modulus="1 MPa"):
 
 def notes(eqs, **parameters):
     found = equilibrium(eqs, parameters=parameters, stability="any")  # even where it would buckle or flutter
-    return range_warnings(eqs.model, eqs.at(parameters=parameters).binding, found.q[None])
+    return parts_beyond_range(eqs.model, eqs.at(parameters=parameters).binding, found.q[None])
 
 
 @pytest.mark.parametrize("plane", ["", ", strains: planar_xz"])
@@ -83,7 +83,7 @@ def test_bending_of_stiff_and_soft_rods(kind):
 def test_bundled_robots_at_rest_are_in_range(name):
     eqs = derive(load(name))
     found = equilibrium(eqs)
-    assert range_warnings(eqs.model, eqs.binding, found.q[None]) == []
+    assert parts_beyond_range(eqs.model, eqs.binding, found.q[None]) == []
 
 
 def test_a_link_whose_ends_turn_over_says_so():
@@ -94,8 +94,8 @@ joints: {axle: {type: revolute, child: wheel, axis: z}}
 links: {mount: {type: beam, between: [world, wheel], stiffness: [1, 1, 1, 1, 1, 1]}}
 """
     eqs = derive(load_text(text))
-    assert range_warnings(eqs.model, eqs.binding, np.array([[2.9]])) == []
-    (note,) = range_warnings(eqs.model, eqs.binding, np.array([[0.0], [3.1], [0.0]]))
+    assert parts_beyond_range(eqs.model, eqs.binding, np.array([[2.9]])) == []
+    (note,) = parts_beyond_range(eqs.model, eqs.binding, np.array([[0.0], [3.1], [0.0]]))
     assert "the ends of the link 'mount' turn by 178 deg against each other" in note
 
 
@@ -107,7 +107,7 @@ def test_a_strip_is_strained_across_its_thickness():
     for turn, axis, count in ((5.0, "bend_x", 0), (5.0, "bend_y", 1)):
         bent = q.copy()
         bent[[k for k, name in enumerate(eqs.coordinates) if name.startswith(f"rod.{axis}[")]] = turn / 0.5
-        assert len(range_warnings(eqs.model, eqs.binding, bent[None])) == count
+        assert len(parts_beyond_range(eqs.model, eqs.binding, bent[None])) == count
 
 
 FINGER = """
@@ -166,7 +166,7 @@ def test_strains_of_a_coil_are_those_of_its_model(turns, stretch):
         q[k] = {"bend_x": turns * 2 * np.pi / 0.3, "stretch": stretch}.get(
             name.partition(".")[2].partition("[")[0], 0.0
         )
-    notes = [note for note in range_warnings(eqs.model, eqs.binding, q[None]) if "arm" in note]
+    notes = [note for note in parts_beyond_range(eqs.model, eqs.binding, q[None]) if "arm" in note]
     assert len(notes) == (1 if stretch else 0)
     assert all("stretched by 70 percent" in note for note in notes)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pliant import derive, equilibrium, load, load_text
-from pliant.analysis.remarks.validity import range_warnings
+from pliant.analysis.remarks.validity import parts_beyond_range
 from pliant.language.faults import SpecError
 from pliant.parts.rod.polynomial import radau
 from pliant.robot.rod_switch import parse_rod_model, with_rod_model
@@ -49,8 +49,8 @@ def test_near_the_end_of_its_states_a_rod_says_so(word, changes, total, hint):
     eqs = cantilever(word, **changes)
     calm, near = bent(eqs, 0.9 * total), bent(eqs, 0.98 * total)
     # sections are turned where they stand, which tears the rod: its strains are another matter
-    assert not [x for x in range_warnings(eqs.model, eqs.binding, calm[None]) if "can follow" in x]
-    (note,) = (x for x in range_warnings(eqs.model, eqs.binding, np.array([calm, near, calm])) if "can follow" in x)
+    assert not [x for x in parts_beyond_range(eqs.model, eqs.binding, calm[None]) if "can follow" in x]
+    (note,) = (x for x in parts_beyond_range(eqs.model, eqs.binding, np.array([calm, near, calm])) if "can follow" in x)
     assert "can follow up to 180 deg" in note
     assert hint in note
 

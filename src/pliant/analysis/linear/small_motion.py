@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import scipy
@@ -12,6 +13,7 @@ from pliant.analysis.numerics.independent_coordinates import partition
 from pliant.analysis.numerics.quadratic_eigenvalues import MasslessMotion
 from pliant.analysis.numerics.saddle import balancing_multipliers, saddle_matrix
 from pliant.analysis.numerics.state import AssembledState, assemble, driven_words
+from pliant.analysis.remark import Words, remark
 from pliant.engine.binding import Binding
 from pliant.engine.contacts import contacts_at_rest, from_here
 from pliant.engine.equations import Equations
@@ -69,6 +71,15 @@ def imbalance(eqs: Equations, linear: LinearizedEquations, *, forces: float = 0.
         f"the pose is not an equilibrium: a force of {size[k]:.3g}{unit} on '{eqs.rates[k]}' is unbalanced "
         "(`at: equilibrium` finds one)"
     )
+
+
+@remark(f"an unbalanced force above {BALANCED:g} of the acting forces", "equilibria are computed to a tenth of it")
+def unbalanced_pose(eqs: Equations, result: Any) -> Words:
+    """The pose is not an equilibrium."""
+    if np.any(result.state.v):
+        return None
+    bound, t, q = result.examined.pose
+    return imbalance(eqs, at_rest(bound, t, q)[0], forces=largest_force(bound, t, q)) or None
 
 
 @dataclass(frozen=True)

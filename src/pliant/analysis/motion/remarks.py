@@ -14,17 +14,12 @@ import numpy as np
 from pliant.analysis.integrators import Method
 from pliant.analysis.motion.result import Result, RunRecord
 from pliant.analysis.motion.step_resolution import RESOLUTION, StepResolution, node_name
-from pliant.analysis.numerics.loop_closure import SILENT_BELOW
-from pliant.analysis.remark import remark
-from pliant.analysis.remarks.contact_remarks import depth_remarks
-from pliant.analysis.remarks.crossing_surfaces import crossing_notes, overlap_notes
-from pliant.analysis.remarks.input_limits import beyond_limits_in_motion
-from pliant.analysis.remarks.validity import (
-    negative_tension_warnings,
-    opened_constraints,
-    range_warnings,
-    undetermined_reactions,
-)
+from pliant.analysis.numerics.state import moved_onto_constraints
+from pliant.analysis.remark import joined, remark
+from pliant.analysis.remarks.contact_remarks import contacts_that_are_too_soft
+from pliant.analysis.remarks.crossing_surfaces import overlapping_parts, overlapping_start
+from pliant.analysis.remarks.input_limits import inputs_beyond_limits
+from pliant.analysis.remarks.validity import beyond_range, constraints_that_opened, reactions_not_unique, slack_tendons
 from pliant.engine.binding import Binding
 from pliant.engine.equations import Equations
 from pliant.engine.model.inputs import SERIES
@@ -67,25 +62,12 @@ def record_of(result: Result) -> RunRecord:
     return result.record
 
 
-def joined(texts: Sequence[str]) -> str | None:
-    """Several texts as one remark."""
-    return "; ".join(texts) or None
-
-
 def cure(method: Method) -> str:
     """What makes the steps of a method shorter."""
     return "a smaller step" if method.fixed else "a smaller rtol"
 
 
 # -- the start ---------------------------------------------------------------------------------------------------------
-
-
-@remark(
-    f"moved by more than {SILENT_BELOW:g} of the size of a coordinate", "smaller changes are not visible in any result"
-)
-def motion_started_on_the_constraints(eqs: Equations, result: Result) -> str | None:
-    """The start did not satisfy the constraints and was moved onto them, or constraints are redundant there."""
-    return joined(record_of(result).start.assembled.messages)
 
 
 @remark(
@@ -96,7 +78,7 @@ def held_with_other_values(eqs: Equations, result: Result) -> str | None:
     start = record_of(result).start
     if start.rest is None:
         return None
-    there, notes = start.rest.equations, []
+    there, texts = start.rest.equations, []
     if there.inputs != eqs.inputs or tuple(there.parameters) != tuple(eqs.parameters):
         return None
     commanded = [_commanded(controller) for controller in start.controllers]
@@ -110,7 +92,7 @@ def held_with_other_values(eqs: Equations, result: Result) -> str | None:
         ]
         if other:
             few = enumeration(other, THRESHOLDS.named)
-            notes.append(f"the start is an equilibrium with other inputs: {few}; give inputs=pose.inputs to hold it")
+            texts.append(f"the start is an equilibrium with other inputs: {few}; give inputs=pose.inputs to hold it")
     changed = [
         f"{name} = {x:.4g}{_unit(eqs, name)}"
         for name, x in there.parameters.items()
@@ -118,10 +100,10 @@ def held_with_other_values(eqs: Equations, result: Result) -> str | None:
     ]
     if changed:
         few = enumeration(changed, THRESHOLDS.named)
-        notes.append(
+        texts.append(
             f"the start is an equilibrium with other parameters: {few}; give parameters=pose.parameters to hold it"
         )
-    return joined(notes)
+    return joined(texts)
 
 
 def _commanded(controller: Any) -> tuple[str, ...] | None:
@@ -142,7 +124,7 @@ def _unit(eqs: Equations, name: str) -> str:
 @remark(f"a coordinate is off by more than {THRESHOLDS.far:g} m or rad", "linear designs hold near their pose only")
 def far_from_the_pose_of_a_controller(eqs: Equations, result: Result) -> str | None:
     """The start is far from the pose that a controller was linearized about."""
-    start, notes = record_of(result).start, []
+    start, texts = record_of(result).start, []
     for controller in start.controllers:
         held = getattr(getattr(getattr(controller, "regulator", None), "plant", None), "state", None)
         if held is None or np.shape(held.q) != start.assembled.q.shape:
@@ -151,32 +133,17 @@ def far_from_the_pose_of_a_controller(eqs: Equations, result: Result) -> str | N
         k = int(np.argmax(apart)) if len(apart) else 0
         if len(apart) and apart[k] > THRESHOLDS.far:
             name = getattr(controller, "name", "") or type(controller).__name__
-            notes.append(
+            texts.append(
                 f"the start is {apart[k]:.2g} (m or rad, '{eqs.coordinates[k]}') from the pose that the controller '{name}' "
                 "holds; its design is linear about that pose: give a `start` closer to it"
             )
-    return joined(notes)
-
-
-@remark("contacts press in the initial state of the model", "parts that are placed inside each other are pushed apart")
-def overlapping_start(eqs: Equations, result: Result) -> str | None:
-    """Parts overlap in the initial state of the model."""
-    start = record_of(result).start
-    made = start.assembled
-    return joined(overlap_notes(made.bound, start.begin, made.q)) if start.as_placed else None
-
-
-@remark("surfaces are twice as deep in each other as their contacts", "contacts are local minima of the distance")
-def overlaps_without_contact(eqs: Equations, result: Result) -> str | None:
-    """Surfaces at the start are much deeper in each other than their contacts."""
-    start = record_of(result).start
-    return joined(crossing_notes(start.assembled.bound, start.begin, start.assembled.q))
+    return joined(texts)
 
 
 @remark("an input of a prescribed motion jumps, or its rate", "jumps of rates are impulses")
 def prescribed_motions_that_jump(eqs: Equations, result: Result) -> str | None:
     """Inputs that prescribe positions or rates along series with jumps."""
-    start, model, notes = record_of(result).start, eqs.model, []
+    start, model, texts = record_of(result).start, eqs.model, []
     bound = start.assembled.bound
     for i, name in enumerate(model.input_names):
         if name not in model.smooth_inputs or bound.input_kind[i] != SERIES:
@@ -186,11 +153,11 @@ def prescribed_motions_that_jump(eqs: Equations, result: Result) -> str | None:
         count = int(np.sum((times > start.begin) & (times < start.end)))
         if count:
             what = f"rate of input '{name}', which prescribes a position," if moves else f"input '{name}', a rate,"
-            notes.append(
+            texts.append(
                 f"the {what} jumps at {count} times: the impulses are included in the supplied energy, but not in the "
                 "multipliers; cubic interpolation or a smooth function avoids them"
             )
-    return joined(notes)
+    return joined(texts)
 
 
 @remark(f"a frame accelerates at more than {THRESHOLDS.violent:g} m/s^2 from rest", "a hundred times gravity")
@@ -220,22 +187,22 @@ def violent_start(eqs: Equations, result: Result) -> str | None:
 @remark("a state that an event or a mid-step function sets violates a constraint", "motions satisfy all constraints")
 def contradicting_states(eqs: Equations, result: Result) -> str | None:
     """States that were set and changed, because they contradict the constraints."""
-    notes = []
+    texts = []
     for t, changed in record_of(result).contradictions[: THRESHOLDS.contradictions]:
         few = enumeration([f"{name} from {x:.6g} to {y:.6g}" for name, (x, y) in changed.items()], THRESHOLDS.named)
-        notes.append(f"values that were set at t = {t:.6g} s contradict the constraints and were changed: {few}")
-    return joined(notes)
+        texts.append(f"values that were set at t = {t:.6g} s contradict the constraints and were changed: {few}")
+    return joined(texts)
 
 
 @remark("an event has occurred", "its times are part of the result")
 def events_that_occurred(eqs: Equations, result: Result) -> str | None:
     """Times of events; of frequent ones the first times, and their number."""
-    notes = []
+    texts = []
     for name, times in record_of(result).events.items():
-        notes += [(t, f"{name} at t = {t:.9g} s") for t in times[: THRESHOLDS.times]]
+        texts += [(t, f"{name} at t = {t:.9g} s") for t in times[: THRESHOLDS.times]]
         if len(times) > THRESHOLDS.times:
-            notes.append((times[-1], f"{name} {len(times)} times in total, last at t = {times[-1]:.9g} s"))
-    return joined([text for _, text in sorted(notes, key=lambda item: item[0])])
+            texts.append((times[-1], f"{name} {len(times)} times in total, last at t = {times[-1]:.9g} s"))
+    return joined([text for _, text in sorted(texts, key=lambda item: item[0])])
 
 
 @remark("a controller reports something", "stated by the controller")
@@ -256,13 +223,6 @@ def brief_impacts(eqs: Equations, result: Result) -> str | None:
         return None
     what = "an impact was" if count == 1 else f"{count} impacts were"
     return f"{what} shorter than a step, so rebounds are too low; use {cure(steps.method)}, or the automatic method"
-
-
-@remark("a surface enters another one by more than its thickness", "parts may then pass through each other")
-def contacts_that_are_too_soft(eqs: Equations, result: Result) -> str | None:
-    """Surfaces have entered each other by more than the thickness of one of them."""
-    record = record_of(result)
-    return joined(depth_remarks(record.history[-1].bound, record.steps.deepest_contacts)) if record.steps else None
 
 
 @remark("a signal differs from a straight line within a fixed step", "adaptive steps find such changes")
@@ -380,49 +340,11 @@ def is_still(bound: Binding, states: np.ndarray) -> bool:
     return True
 
 
-# -- validity of the model ---------------------------------------------------------------------------------------------
-
-
-@remark("a commanded tension is negative", "tendons cannot push")
-def slack_tendons(eqs: Equations, result: Result) -> str | None:
-    """Tendons that were commanded to push, and were slack."""
-    return joined(negative_tension_warnings(eqs.model, record_of(result).derived.lowest_signals))
-
-
-@remark("an input is outside of its `min` and `max` at some time", "the limits of the model")
-def inputs_beyond_limits_in_motion(eqs: Equations, result: Result) -> str | None:
-    """Inputs beyond their limits."""
-    record = record_of(result)
-    history = [(x.time, x.bound) for x in record.history]
-    return joined(beyond_limits_in_motion(eqs.model, record.motion.time, history, record.derived.inputs))
-
-
-@remark("a rod, link, mesh or law leaves the range of its model", "stated by each part with its validity")
-def motion_beyond_the_models(eqs: Equations, result: Result) -> str | None:
-    """Parts that turn, bend or stretch beyond what their models describe."""
-    record = record_of(result)
-    return joined(range_warnings(eqs.model, record.history[0].bound, record.motion.q))
-
-
-@remark("reactions are recorded and constraints are redundant", "redundant constraints share loads in any way")
-def reactions_that_are_not_unique(eqs: Equations, result: Result) -> str | None:
-    """Reactions that are recorded, but not unique."""
-    return joined(undetermined_reactions(eqs.model, record_of(result).history[0].bound))
-
-
-@remark(f"open by more than {SILENT_BELOW:g} of the size of a coordinate", "smaller gaps are not visible in any result")
-def constraints_that_opened(eqs: Equations, result: Result) -> str | None:
-    """Constraints that were switched off at the start as redundant, and opened later."""
-    record = record_of(result)
-    motion = record.motion
-    return joined(opened_constraints(eqs.model, record.history[0].bound, motion.time, motion.q, motion.v))
-
-
 MOTION_REMARKS = (
-    motion_started_on_the_constraints, held_with_other_values, far_from_the_pose_of_a_controller, overlapping_start,
-    overlaps_without_contact, prescribed_motions_that_jump, violent_start, contradicting_states, events_that_occurred,
+    moved_onto_constraints, held_with_other_values, far_from_the_pose_of_a_controller, overlapping_start,
+    overlapping_parts, prescribed_motions_that_jump, violent_start, contradicting_states, events_that_occurred,
     reports_of_controllers, brief_impacts, contacts_that_are_too_soft, changes_missed_by_fixed_steps,
-    motions_misrepresented_by_steps, slack_tendons, inputs_beyond_limits_in_motion, motion_beyond_the_models,
-    reactions_that_are_not_unique, constraints_that_opened, energy_balance,
+    motions_misrepresented_by_steps, slack_tendons, inputs_beyond_limits, beyond_range,
+    reactions_not_unique, constraints_that_opened, energy_balance,
 )  # fmt: skip
 """All remarks on motions, in the order in which they are shown."""

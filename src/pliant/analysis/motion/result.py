@@ -35,7 +35,7 @@ from pliant.analysis.numerics.state import AssembledState
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.numerics.versions import versions
 from pliant.analysis.remark import Remark, remarks_on
-from pliant.analysis.result import AnalysisResult, Sheet
+from pliant.analysis.result import AnalysisResult, Examined, Sheet
 from pliant.engine.binding import Binding
 from pliant.engine.contacts import Contacts
 from pliant.engine.equations import Equations
@@ -212,6 +212,7 @@ class Result(AnalysisResult):
     """
 
     plots = ("trajectory", "energy")
+    formats = (".nc", *FORMATS)
     file_format: ClassVar[str] = FORMAT
 
     status: Status
@@ -222,6 +223,23 @@ class Result(AnalysisResult):
     equations: Equations = None  # type: ignore[assignment]
     record: RunRecord | None = None
     """What the run has left; None if it was read from a file."""
+
+    @property
+    def assembled(self) -> AssembledState:
+        """The start on the constraints."""
+        assert self.record is not None
+        return self.record.start.assembled
+
+    @property
+    def examined(self) -> Examined:
+        """The saved states, for remarks."""
+        assert self.record is not None
+        record, start = self.record, self.record.start
+        motion, derived = record.motion, record.derived
+        return Examined(
+            (start.assembled.bound, start.begin, start.assembled.q), [(x.time, x.bound) for x in record.history],
+            motion.time, motion.q, derived.inputs, derived.lowest_signals,
+        )  # fmt: skip
 
     @cached_property
     def remarks(self) -> tuple[Remark, ...]:
@@ -476,22 +494,51 @@ class Result(AnalysisResult):
     # -- display and files -------------------------------------------------------------------------------------------
 
     def sheets(self) -> tuple[Sheet, ...]:
-        """How the motion was computed."""
+        """How the motion was computed, and some of its states."""
         end = f", up to {self.time[-1]:g} s" if len(self.time) else ""
         timing = self.timing
+        rejected = f", {timing.rejected} rejected" * bool(timing.rejected)
+        seconds = f"derive {timing.derive_s:.2g} s, compile {timing.compile_s:.2g} s, run {timing.run_s:.2g} s"
         rows = (
             ("saved times", f"{len(self.time)}{end}"),
             ("method", self.method),
-            (
-                "steps",
-                f"{timing.steps} in {timing.run_s:.3g} s" + (f", {timing.rejected} rejected" * bool(timing.rejected)),
-            ),
+            ("steps", f"{timing.steps}{rejected}, {timing.evaluations} evaluations"),
+            ("computing", seconds),
         )
-        return (Sheet(("", ""), rows),)
+        return Sheet(("", ""), rows), self._table()
 
-    def as_json(self, *, ends_only: bool = False) -> dict[str, Any]:
-        """Its content as plain data: all saved states, or the first and the last."""
-        data, last = self.recorded, len(self.time) - 1
+    def _table(self) -> Sheet:
+        """Outputs, coordinates and energy at about ten of the saved times."""
+        count, data = len(self.time), self.recorded
+        rows = list(range(count)) if count <= 12 else sorted({*range(0, count, max(1, count // 10)), count - 1})
+        columns = {"t [s]": [f"{x:.4g}" for x in self.time[rows]]}
+        # the robot's own before those of attached ones, and single numbers before vectors, which fill the width with one output
+        for name in sorted(self.output_names, key=lambda name: ("/" in name, len(self.parts(name)) > 1)):
+            values = _without_round_off(data[f"output.{name}"].reshape(count, -1)[rows])
+            for part, x in zip(self.parts(name), values.T, strict=True):
+                columns |= _printed(part, data.unit(f"output.{name}"), x)
+        outputs = len(columns)
+        shown = {head.partition(" [")[0] for head in columns}
+        for name in (name for name in data.names("coordinate") if name not in shown):
+            columns |= _printed(name, self[name].unit, self[name].values[rows])
+        groups = (((1, outputs, "outputs"),) if outputs > 1 else ()) + ((outputs, len(columns), "coordinates"),)
+        if "energy" not in shown:
+            columns |= _printed("energy", "J", (data["kinetic"] + data["potential"])[rows], ".9g")
+        if len(data["constraint"]):
+            columns["constraint error"] = [f"{x:.1e}" for x in self.constraint_error[rows]]
+        lines = tuple(zip(*columns.values(), strict=True))
+        return Sheet(tuple(columns), lines, words="states", where="command", groups=groups)
+
+    def brief_json(self) -> dict[str, Any]:
+        """The first and the last of the saved states."""
+        return self._json(sorted({0, len(self.time) - 1}) if len(self.time) else [])
+
+    def as_json(self) -> dict[str, Any]:
+        """Its content as plain data: all saved states."""
+        return self._json(range(len(self.time)))
+
+    def _json(self, chosen: Sequence[int]) -> dict[str, Any]:
+        data = self.recorded
         named = {axis: data.names(axis) for axis in ("coordinate", "rate", "frame", "constraint")}
         inputs = self.inputs
 
@@ -514,7 +561,6 @@ class Result(AnalysisResult):
                 "multipliers": dict(zip(named["constraint"], data["multiplier"][k].tolist(), strict=True)),
             }
 
-        chosen = sorted({0, last}) if ends_only and last >= 0 else range(last + 1)
         timing = {k: getattr(self.timing, k) for k in ("derive_s", "compile_s", "run_s", "steps", "evaluations")}
         return {
             **{k: getattr(self, k) for k in ("status", "message", "method", "remarks", "events")},
@@ -556,6 +602,22 @@ class Result(AnalysisResult):
         """Arrays and texts only: a result is pickled without its equations."""
         kept = {name: x for name, x in self.__dict__.items() if name != "remarks"}
         return kept | {"recorded": LabelledArrays.of(self.dataset), "equations": None, "record": None}
+
+
+ROUND_OFF = 1e-14
+"""Components of a vector below this fraction of the largest are shown as 0."""
+
+
+def _without_round_off(values: np.ndarray) -> np.ndarray:
+    """Vectors (rows), with 0 in place of components that are round-off of the others."""
+    size = np.abs(values)
+    return np.where(size > ROUND_OFF * size.max(axis=1, initial=0.0, keepdims=True), values, 0.0)
+
+
+def _printed(name: str, unit: str, values: np.ndarray, style: str = ".6g") -> dict[str, list[str]]:
+    """A column of a table: its heading with the unit, and numbers in one format."""
+    head = f"{name} [{unit}]" if unit not in ("", "-") else name
+    return {head: [format(float(x) + 0.0, style) for x in values]}
 
 
 def _of_frame(data: LabelledArrays, part: str, k: int) -> np.ndarray:

@@ -22,7 +22,7 @@ from pliant.analysis.motion.reduced_coordinates import simulate_reduced
 from pliant.analysis.motion.result import Result, RunRecord, RunStart, StepRecord, result_of, timing_of
 from pliant.analysis.motion.sampled_control import Controller, SampledLoop
 from pliant.analysis.numerics.half_turns import prescribed_half_turn
-from pliant.analysis.numerics.law_ranges import law_range_notes
+from pliant.analysis.numerics.law_ranges import law_range_texts
 from pliant.analysis.numerics.netcdf_files import load_writer
 from pliant.analysis.numerics.result import INTERRUPTED, KEPT, STILL_RUNNING
 from pliant.analysis.numerics.state import INITIAL, assemble, given_state
@@ -394,8 +394,8 @@ def failure_reason(
     """
     at = f"at t = {run.t:.6g} s"
     q = np.array(run.q)
-    notes = law_range_notes(eqs.model, bound, [q])
-    beyond = "".join(f" There, {note}." for note in notes)
+    texts = law_range_texts(eqs.model, bound, [q])
+    beyond = "".join(f" There, {text}." for text in texts)
     turned = prescribed_half_turn(eqs, bound, q) if status in MECHANICAL else ""
     if turned:
         return (

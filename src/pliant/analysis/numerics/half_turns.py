@@ -26,17 +26,17 @@ def prescribed_half_turn(eqs: Equations, bound: Binding, q: np.ndarray) -> str:
 
 def opposite_frames(eqs: Equations, bound: Binding, q: np.ndarray) -> list[str]:
     """A remark on each constraint that should make directions of its frames coincide, but has turned them by 180 deg."""
-    notes = []
+    texts = []
     for name, rows, prescribed, axis in _half_turns(eqs, bound, q):
         # with two rotations constrained, frames with opposite axes may be intended
         if prescribed or len(rows) not in (1, 3):
             continue
         if len(rows) == 3 or np.abs(axis[ROWS.index(rows[0]) - 3]) > ALONG:
-            notes.append(
+            texts.append(
                 f"the frames of the constraint '{name}' are turned by 180 deg against each other, where its rotations are zero as "
                 "well; start from a pose in which they are less than 90 deg apart"
             )
-    return notes
+    return texts
 
 
 def _half_turns(

@@ -29,10 +29,10 @@ flat."""
 BEYOND = "the law is not defined beyond its limit"
 
 
-def law_range_notes(
+def law_range_texts(
     model: Model, bound: Binding, states: Sequence[np.ndarray], poses: Sequence[Poses] | None = None
 ) -> Iterator[str]:
-    """A warning for each rod whose law or chambers come close to their limit in any of the states (positions).
+    """A text on each rod whose law or chambers come close to their limit in any of the states (positions).
 
     poses: of all nodes in these states, if they are known.
     """
@@ -57,15 +57,15 @@ def _confirmed(
     value: Callable[[Any], float],
     states: Sequence[np.ndarray],
 ) -> list[str]:
-    """Warnings for one rod from strains between its stations; those of the model itself decide."""
-    notes = list(_notes(model, name, strains, value))
-    if not notes or name not in model.strain_samples:
-        return notes
+    """Texts on one rod from strains between its stations; those of the model itself decide."""
+    texts = list(_texts(model, name, strains, value))
+    if not texts or name not in model.strain_samples:
+        return texts
     exact = [model_strains(model, bound, name, q) for q in states]
     along, turning = (np.stack([one[k] for one in exact]) for k in (0, 1))
     if along.shape != turning.shape:  # forces and moments of finite elements are sampled at different points
-        return notes
-    return list(_notes(model, name, np.concatenate([along, turning], axis=-1), value))
+        return texts
+    return list(_texts(model, name, np.concatenate([along, turning], axis=-1), value))
 
 
 def _watched(model: Model) -> tuple[str, ...]:
@@ -84,25 +84,25 @@ def _braids(rod: Rod) -> list[Any]:
     return [chamber for chamber in rod.chambers.values() if chamber.braid_angle is not None]
 
 
-def _notes(model: Model, name: str, strains: np.ndarray, value: Callable[[Any], float]) -> Iterator[str]:
-    """Warnings for one rod; strains: in some poses, between its stations (poses x n x 6)."""
+def _texts(model: Model, name: str, strains: np.ndarray, value: Callable[[Any], float]) -> Iterator[str]:
+    """Texts on one rod; strains: in some poses, between its stations (poses x n x 6)."""
     if not strains.size:
         return
     rod = model.spec.rods[name]
     law = FIBRE_LAWS.get(rod.law)
     if law is not None or rod.law == "mean_stretch":
-        yield from _law_notes(model, name, rod, law, strains, value)
+        yield from _law_texts(model, name, rod, law, strains, value)
     for chamber in _braids(rod):
-        yield from _braid_notes(name, chamber, strains, value)
+        yield from _braid_texts(name, chamber, strains, value)
 
 
 def refuse_outside_laws(model: Model, bound: Binding, q: np.ndarray) -> None:
     """Raise EvaluationError if a rod is beyond the limit of its law."""
     if all(rod.law == "linear" for rod in model.spec.rods.values()) or not np.all(np.isfinite(q)):
         return
-    for note in law_range_notes(model, bound, [q]):
-        if BEYOND in note:
-            raise EvaluationError(note)
+    for text in law_range_texts(model, bound, [q]):
+        if BEYOND in text:
+            raise EvaluationError(text)
 
 
 def outside_laws(model: Model, cases: Sequence[tuple[Binding, np.ndarray]]) -> list[EvaluationError | None]:
@@ -122,8 +122,8 @@ def outside_laws(model: Model, cases: Sequence[tuple[Binding, np.ndarray]]) -> l
                 continue
             value = values.of(k)
             own = strains[k] / value(model.spec.rods[name].length)
-            notes = _confirmed(model, cases[k][0], name, own, value, [cases[k][1]])
-            beyond = [note for note in notes if BEYOND in note]
+            texts = _confirmed(model, cases[k][0], name, own, value, [cases[k][1]])
+            beyond = [text for text in texts if BEYOND in text]
             errors[k] = EvaluationError(beyond[0]) if beyond else None
     return errors
 
@@ -164,7 +164,7 @@ def _stretches(model: Model, rod: Rod, strains: np.ndarray, value: Callable[[Any
     return x, x - strain, x + strain
 
 
-def _law_notes(
+def _law_texts(
     model: Model, name: str, rod: Rod, law: FibreLaw | None, strains: np.ndarray, value: Callable[[Any], float]
 ) -> Iterator[str]:
     """Compare the law of a rod with the stretches of its axis and its fibres; the strains still include the stress-free ones."""
@@ -194,7 +194,7 @@ def _law_notes(
             return
 
 
-def _braid_notes(name: str, chamber: Any, strains: np.ndarray, value: Callable[[Any], float]) -> Iterator[str]:
+def _braid_texts(name: str, chamber: Any, strains: np.ndarray, value: Callable[[Any], float]) -> Iterator[str]:
     """The threads of a braided chamber limit its length."""
     longest = 1 / max(math.cos(value(chamber.braid_angle)), 1e-12)
     for x, y in chamber.positions:

@@ -248,12 +248,12 @@ def changes(
     after = dict(zip(names, (*end.q.tolist(), *end.v.tolist()), strict=True))
     before = dict(zip(names, (*start.q.tolist(), *start.v.tolist()), strict=True))
     promised = {**given.stated, **given.asked}
-    notes = []
+    texts = []
     for values, who in ((given.asked, "requested values"), (given.stated, "values of the model")):
         there = {x: value for x, value in values.items() if values is given.asked or x not in given.asked}
         broken = [(x, value, after[x]) for x, value in there.items() if differs(value, after[x], size[x])]
         if broken:
-            notes.append(f"{who} contradict the constraints at the start and were changed: {_listed(broken, size)}")
+            texts.append(f"{who} contradict the constraints at the start and were changed: {_listed(broken, size)}")
     if gap:
         others = [
             (x, before[x], after[x]) for x in names if x not in promised and differs(before[x], after[x], size[x])
@@ -262,10 +262,10 @@ def changes(
         moved = _listed([item for item in others if item[0] not in soft], size)
         deformed = ["coordinates of rods and meshes"] if any(x in soft for x, *_ in others) else []
         text = ", ".join([*([moved] if moved else []), *deformed])
-        notes.append(f"the start violated the constraints by {gap:.3g}; it was moved onto them{text and f': {text}'}")
+        texts.append(f"the start violated the constraints by {gap:.3g}; it was moved onto them{text and f': {text}'}")
     else:
-        notes += _changed_rates(eqs, start, end.v, promised, size)
-    return notes
+        texts += _changed_rates(eqs, start, end.v, promised, size)
+    return texts
 
 
 def _changed_rates(

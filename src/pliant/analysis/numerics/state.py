@@ -13,6 +13,7 @@ from pliant.analysis.numerics.blas_threads import on_one_blas_thread
 from pliant.analysis.numerics.half_turns import opposite_frames
 from pliant.analysis.numerics.law_ranges import refuse_outside_laws
 from pliant.analysis.numerics.loop_closure import SILENT_BELOW, AssemblyError, LoopClosure, changes, coordinate_sizes
+from pliant.analysis.remark import Words, joined, remark
 from pliant.engine.binding import Binding
 from pliant.engine.contacts import Contacts
 from pliant.engine.equations import Equations, with_independent_rows
@@ -109,9 +110,17 @@ class AssembledState:
     """Describes the changes; None if there are none."""
 
     @cached_property
-    def messages(self) -> tuple[str, ...]:
+    def remarks(self) -> tuple[str, ...]:
         """The changes as texts."""
         return tuple(self.changes()) if self.changes is not None else ()
+
+
+@remark(
+    f"moved by more than {SILENT_BELOW:g} of the size of a coordinate", "smaller changes are not visible in any result"
+)
+def moved_onto_constraints(eqs: Equations, result: Any) -> Words:
+    """The given state did not satisfy the constraints and was moved onto them, or constraints are redundant there."""
+    return joined(result.assembled.remarks)
 
 
 @on_one_blas_thread
@@ -154,15 +163,15 @@ def _switched_off(eqs: Equations, bound: Binding, t: float, q: np.ndarray, v: np
     if not np.any(off):
         return []
     holding = np.any(bound.constraint_jacobian(t, q, v), axis=1)
-    notes = []
+    texts = []
     for what, which, why in (
         ("redundant constraints", off & holding, "others already imply them"),
         ("ineffective constraints", off & ~holding, "no coordinate affects them"),
     ):
         if np.any(which):
             names = ", ".join(eqs.constraint_names[i] for i in np.flatnonzero(which))
-            notes.append(f"{what} switched off: {names} ({why})")
-    return notes
+            texts.append(f"{what} switched off: {names} ({why})")
+    return texts
 
 
 def driven_words(eqs: Equations, made: AssembledState, t: float) -> str:

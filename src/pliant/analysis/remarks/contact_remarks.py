@@ -1,12 +1,16 @@
-"""Remarks on contacts in equilibria and in small motions."""
+"""Remarks on contacts in equilibria, in small motions and in motions."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
 from pliant.analysis.numerics.saddle import balancing_multipliers
+from pliant.analysis.remark import Words, remark
 from pliant.engine.binding import Binding
 from pliant.engine.contacts import Contacts
+from pliant.engine.equations import Equations
 from pliant.engine.model.contact_shapes import ContactShape
 from pliant.language.message_text import enumeration
 from pliant.parts.contact import LawNumbers
@@ -19,19 +23,24 @@ NEEDED = 1e-3
 """An equilibrium depends on friction if more than this fraction of its forces is unbalanced without it."""
 
 
-def rest_remarks(bound: Binding, t: float, q: np.ndarray, contacts: Contacts | None) -> list[str]:
-    """Remark on the friction in an equilibrium with these contacts."""
-    if contacts is None or not len(contacts):
-        return []
+@remark(
+    f"more than {NEEDED:g} of its forces is unbalanced without friction", "other poses nearby may be equilibria too"
+)
+def friction_supports(eqs: Equations, result: Any) -> Words:
+    """Friction supports the pose."""
+    contacts = result.contacts
+    if not result.balanced or contacts is None or not len(contacts):
+        return None
+    bound, t, q = result.examined.pose
     pressing = float(np.abs(contacts.normal_force).max())
     rubs = np.linalg.norm(contacts.friction_force, axis=1) > USED * pressing
     if not rubs.any() or not _rests_by_friction(bound, t, q):
-        return []
-    return [
+        return None
+    return (
         f"friction supports the pose: {friction_words(bound, contacts, rubs)}; without friction it would not be in equilibrium. "
         "Other poses nearby, with other forces, may be equilibria too: `simulate` or `continuation` (pliant path) finds the one"
         " that slow loading leads to"
-    ]
+    )
 
 
 def friction_words(bound: Binding, contacts: Contacts | None, which: np.ndarray | None = None) -> str:
@@ -64,11 +73,13 @@ def sliding_words(contacts: Contacts | None) -> str:
     return f"friction does not hold it: {enumeration(parts, 3)} keep{'s' if len(parts) == 1 else ''} sliding"
 
 
-def depth_remarks(bound: Binding, deepest: np.ndarray) -> list[str]:
-    """A remark if surfaces have entered each other by more than the thickness of one of them: their contact is too soft.
-
-    deepest: largest depth of contacts of each shape [m].
-    """
+@remark("a surface enters another one by more than its thickness", "parts may then pass through each other")
+def contacts_that_are_too_soft(eqs: Equations, result: Any) -> Words:
+    """Surfaces have entered each other by more than the thickness of one of them."""
+    record = result.record
+    if record.steps is None:
+        return None
+    bound, deepest = record.history[-1].bound, record.steps.deepest_contacts
     worst: dict[str, tuple[float, float]] = {}
     for shape, depth in zip(bound.system.contacts.shapes, deepest, strict=True):
         thickness = _thickness(bound, shape)
@@ -76,11 +87,11 @@ def depth_remarks(bound: Binding, deepest: np.ndarray) -> list[str]:
             worst[shape.name] = (float(depth), thickness)
     parts = [f"'{name}' by {depth:.2g} m (it is {thick:.2g} m thick)" for name, (depth, thick) in worst.items()]
     if not parts:
-        return []
-    return [
+        return None
+    return (
         f"surfaces enter {enumeration(parts, SHOWN)}: the contact is too soft for this motion, and may let parts pass "
         "through each other; use a higher stiffness of the contact, or lower speeds and forces"
-    ]
+    )
 
 
 def _thickness(bound: Binding, shape: ContactShape) -> float:
@@ -97,10 +108,12 @@ def _thickness(bound: Binding, shape: ContactShape) -> float:
     return float(np.ptp(vertices[:, :3], axis=0).min()) + 2 * radius
 
 
-def linear_remarks(contacts: Contacts | None) -> list[str]:
-    """Remark on the contacts in small motions."""
+@remark("surfaces touch", "contact acts as springs for small motions, and friction has no small motion")
+def contacts_linearized(eqs: Equations, result: Any) -> Words:
+    """How contacts act on small motions."""
+    contacts = result.state.contacts
     if contacts is None:
-        return []
+        return None
     here, sticks = np.array(contacts.name), contacts.sticks
     parts = []
     for name in contacts.names:
@@ -112,7 +125,7 @@ def linear_remarks(contacts: Contacts | None) -> list[str]:
             parts.append(f"'{name}' slides {_places(slid)}, with friction that follows the normal force")
         if not held and not slid:
             parts.append(f"'{name}' is open and has no effect")
-    return [f"contacts in small motions: {', '.join(parts)}"]
+    return f"contacts in small motions: {', '.join(parts)}"
 
 
 def _places(count: int) -> str:

@@ -10,11 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
+from pliant.analysis.remark import Words, remark
 from pliant.engine.binding import Binding
 from pliant.engine.contacts import contacts_at
+from pliant.engine.equations import Equations
 from pliant.engine.model.contact_shapes import ContactShape
 from pliant.language.message_text import enumeration
 
@@ -65,10 +68,12 @@ class _Placed:
         return np.asarray(self.vertices[np.array([item for item in self.shape.items if len(item) == 3], dtype=int)])
 
 
-def overlap_notes(bound: Binding, t: float, q: np.ndarray) -> list[str]:
-    """A remark on parts whose contacts press in a configuration, the deepest first: they push each other apart immediately."""
-    if not bound.system.contacts.laws:
-        return []
+@remark("contacts press in the initial state of the model", "parts that are placed inside each other are pushed apart")
+def overlapping_start(eqs: Equations, result: Any) -> Words:
+    """Parts overlap in the initial state of the model; the deepest first."""
+    bound, t, q = result.examined.pose
+    if not result.record.start.as_placed or not bound.system.contacts.laws:
+        return None
     contacts = contacts_at(bound, t, q, np.zeros(bound.nv))
     deepest: dict[tuple[str, str], float] = {}
     harmless = HARMLESS * bound.sizes(q)[0]
@@ -76,19 +81,24 @@ def overlap_notes(bound: Binding, t: float, q: np.ndarray) -> list[str]:
         if -gap > max(harmless, deepest.get(pair, 0.0)):
             deepest[pair] = float(-gap)
     if not deepest:
-        return []
+        return None
     order = sorted(deepest, key=lambda pair: -deepest[pair])
     said = [
         f"{a} and {b} by {deepest[a, b]:.3g} m" if a != b else f"{a} with itself by {deepest[a, b]:.3g} m"
         for a, b in order
     ]
-    return [f"parts overlap at the start and push each other apart: {enumeration(said, MOST_OVERLAPS, 'pairs')}"]
+    return f"parts overlap at the start and push each other apart: {enumeration(said, MOST_OVERLAPS, 'pairs')}"
 
 
-def crossing_notes(bound: Binding, t: float, q: np.ndarray) -> list[str]:
-    """A remark on surfaces that are much deeper in each other than their contacts, the deepest first."""
+@remark(
+    f"surfaces overlap by more than {DEEPER:g} times the depth of their contacts",
+    "contacts are local minima of the distance: no contact force separates these surfaces",
+)
+def overlapping_parts(eqs: Equations, result: Any) -> Words:
+    """Parts that were placed inside each other, much more deeply than their contacts; the deepest first."""
+    bound, t, q = result.examined.pose
     if not bound.system.contacts.laws:
-        return []
+        return None
     contacts = contacts_at(bound, t, q, np.zeros(bound.nv))
     pressed: dict[frozenset[str], float] = {}
     for pair, gap in zip(contacts.pairs, contacts.gap, strict=True):
@@ -101,13 +111,13 @@ def crossing_notes(bound: Binding, t: float, q: np.ndarray) -> list[str]:
         if deep > DEEPER * known + harmless and deep > missed.get(pair, (0.0, 0.0))[0]:
             missed[pair] = deep, known
     if not missed:
-        return []
+        return None
     order = sorted(missed, key=lambda pair: -missed[pair][0])
     said = [f"{a} and {b} by {missed[a, b][0]:.2g} m (contacts: {missed[a, b][1]:.2g} m)" for a, b in order]
-    return [
+    return (
         "parts overlap more deeply than their contacts, so the forces that separate them are missing or too small: "
         f"{enumeration(said, SHOWN, 'pairs')}; move them apart"
-    ]
+    )
 
 
 def _close_pairs(bound: Binding, q: np.ndarray) -> Iterator[tuple[_Placed, _Placed]]:

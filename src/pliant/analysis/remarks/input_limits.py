@@ -1,12 +1,15 @@
-"""Warnings for inputs beyond the `minimum` and `maximum` of their parameters: values that are given are applied, not limited."""
+"""Inputs beyond the `minimum` and `maximum` of their parameters: values that are given are applied, not limited."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
+from pliant.analysis.remark import Words, joined, remark
 from pliant.engine.binding import Binding
+from pliant.engine.equations import Equations
 from pliant.engine.model.inputs import EXPRESSION
 from pliant.engine.model.limits import declared_bounds
 from pliant.engine.model.model import Model
@@ -18,31 +21,30 @@ ROUND_OFF = 1e-9
 STATES = 50
 """Number of times at which an expression of t is examined if its values are not known."""
 
-Samples = tuple[np.ndarray, np.ndarray]
-"""Times (n) and values (n) of an input."""
+
+@remark("an input is outside of its `min` and `max`", "the limits of the model")
+def inputs_beyond_limits(eqs: Equations, result: Any) -> Words:
+    """Inputs beyond their limits."""
+    seen = result.examined
+    return beyond_limits(eqs.model, seen.time, seen.history, seen.inputs)
 
 
-def beyond_limits(model: Model, bound: Binding, t: float) -> list[str]:
-    """A warning for each input that is beyond its limits at time t [s], in an analysis at one time."""
-    if not _limited(model):
-        return []
-    values = bound.signals(t)[0]
-    return _warnings(model, bound, lambda k: (np.array([t]), values[k : k + 1]), moving=False)
-
-
-def beyond_limits_in_motion(
+def beyond_limits(
     model: Model, time: np.ndarray, history: Sequence[tuple[float, Binding]], values: np.ndarray | None = None
-) -> list[str]:
-    """A warning for each input that is beyond its limits during a motion.
+) -> Words:
+    """Words on the inputs that are beyond their limits in a motion, or at one time.
 
     time: saved times [s]. history: the active bindings and when they begin [s]; their constants and series are examined between
     saved times too. values: the inputs at saved times (n x inputs); computed at some of them if None, for one binding.
     """
-    if not _limited(model) or not len(time):
-        return []
+    given = model.spec.parameters
+    limited = [x for x in model.input_names if given[x].minimum is not None or given[x].maximum is not None]
+    if not limited or not len(time):
+        return None
     ends = [*[begin for begin, _ in history[1:]], float(time[-1])]
 
-    def samples(k: int) -> Samples:
+    def samples(k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Times (n) and values (n) of an input."""
         times, found = [], []
         if values is not None:
             times, found = [time], [values[:, k]]
@@ -55,28 +57,18 @@ def beyond_limits_in_motion(
             found.append(np.array([bound.input_motion(k, float(t))[0] for t in at]))
         return np.concatenate(times), np.concatenate(found)
 
-    return _warnings(model, history[0][1], samples, moving=True)
-
-
-def _limited(model: Model) -> list[str]:
-    """The inputs that have limits."""
-    given = model.spec.parameters
-    return [name for name in model.input_names if given[name].minimum is not None or given[name].maximum is not None]
-
-
-def _warnings(model: Model, bound: Binding, samples: Callable[[int], Samples], *, moving: bool) -> list[str]:
-    numbers = dict(zip(model.parameter_names, bound.parameters.tolist(), strict=True))
-    environment, notes = model.environment.with_values(numbers), []
-    for name in _limited(model):
+    numbers = dict(zip(model.parameter_names, history[0][1].parameters.tolist(), strict=True))
+    environment, texts = model.environment.with_values(numbers), []
+    for name in limited:
         low, high = declared_bounds(model, name, environment)
-        times, values = samples(model.input_names.index(name))
-        beyond = np.maximum(low - values, values - high)
+        times, found = samples(model.input_names.index(name))
+        beyond = np.maximum(low - found, found - high)
         k = int(np.argmax(beyond))
-        if beyond[k] > ROUND_OFF * abs(values[k]):
+        if beyond[k] > ROUND_OFF * abs(found[k]):
             unit = unit_after_value(model.environment.dimension(name))
-            side = f"above its maximum of {high:.4g}" if values[k] > high else f"below its minimum of {low:.4g}"
-            when = f" at t = {times[k]:.4g} s" if moving else ""
-            notes.append(
-                f"the input '{name}' is {values[k]:.4g}{unit}{when}, {side}{unit}; it is applied as given, not limited"
+            side = f"above its maximum of {high:.4g}" if found[k] > high else f"below its minimum of {low:.4g}"
+            when = f" at t = {times[k]:.4g} s" if len(time) > 1 else ""
+            texts.append(
+                f"the input '{name}' is {found[k]:.4g}{unit}{when}, {side}{unit}; it is applied as given, not limited"
             )
-    return notes
+    return joined(texts)

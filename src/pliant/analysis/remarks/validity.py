@@ -1,4 +1,4 @@
-"""Warnings where a result leaves the range of the model: rods that bend or stretch too far, tendons with negative tension."""
+"""Remarks where a result leaves the range of the model: rods that bend or stretch too far, tendons with negative tension."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy
 
-from pliant.analysis.numerics.law_ranges import law_range_notes
+from pliant.analysis.numerics.law_ranges import law_range_texts
 from pliant.analysis.numerics.loop_closure import SILENT_BELOW
 from pliant.analysis.numerics.rod_strains import Poses, helices, model_strains, parameter_values, strains_times_length
+from pliant.analysis.remark import Words, joined, remark
 from pliant.engine.binding import Binding
+from pliant.engine.equations import Equations
 from pliant.engine.model.entries import RodStation
 from pliant.engine.model.model import Model
 from pliant.engine.model.system import FrameForceInstance
@@ -31,7 +34,7 @@ from pliant.parts.section.base import MaterialValues, OneSection
 from pliant.parts.tendon import TensionTendon
 
 OFF_SURFACE = 0.25
-"""Distance of a rod's axis from the edges of its contact surface, as a fraction of its radius, above which a warning is given."""
+"""Distance of a rod's axis from the edges of its contact surface, as a fraction of its radius, above which a remark is made."""
 STATES = 200
 """Number of states of a motion that are examined, including the last one."""
 
@@ -48,7 +51,7 @@ UNEVEN_TURN = 0.3
 tip by which the rod's shape is off."""
 
 LONG_ELEMENT = 1.4
-"""Length of elements relative to that of a boundary layer above which a warning is given: the tip of a rod of five segments of
+"""Length of elements relative to that of a boundary layer above which a remark is made: the tip of a rod of five segments of
 constant strain is then off by 2 percent of its horizontal distance, and less for other models."""
 
 STIFF = 1e9
@@ -59,8 +62,15 @@ LARGEST_STRAIN = {True: 0.05, False: 0.5}
 break well before, the latter stiffen or soften by a third or more beyond."""
 
 
-def range_warnings(model: Model, bound: Binding, states: np.ndarray) -> list[str]:
-    """A warning for each rod or link that leaves the range of validity of its model in any of the states (n x q)."""
+@remark("a rod, link, mesh or law is beyond the range of its model", "the thresholds of `analysis/remarks/validity.py`")
+def beyond_range(eqs: Equations, result: Any) -> Words:
+    """Parts that are turned, bent or strained beyond the range of validity of their models."""
+    seen = result.examined
+    return joined(parts_beyond_range(eqs.model, seen.history[0][1], seen.q))
+
+
+def parts_beyond_range(model: Model, bound: Binding, states: np.ndarray) -> list[str]:
+    """A text for each part that leaves the range of validity of its model in any of the states (n x q)."""
     states = np.asarray(states, dtype=float)
     picked = distinct(np.linspace(0, len(states) - 1, min(STATES, len(states))).astype(int))
     looked_at = _States(bound, [q for q in states[picked] if np.all(np.isfinite(q))])
@@ -68,33 +78,34 @@ def range_warnings(model: Model, bound: Binding, states: np.ndarray) -> list[str
         _turn_limits, _linear_beams, _large_strains, _short_bends, _laws, _turned_links, _sideways_links, _strained_edges,
         _straight_surfaces,
     )  # fmt: skip
-    return [note for watch in watched for note in watch(model, bound, looked_at)]
+    return [text for watch in watched for text in watch(model, bound, looked_at)]
 
 
-def undetermined_reactions(model: Model, bound: Binding) -> list[str]:
-    """A warning if outputs record reactions of a robot with redundant constraints: of the forces that balance it, those without
-    contributions of redundant components are returned."""
+@remark("outputs record reactions of redundant constraints", "redundant constraints share loads in any way")
+def reactions_not_unique(eqs: Equations, result: Any) -> Words:
+    """Reactions of redundant constraints are not unique: they are those without contributions of redundant components."""
+    model, bound = eqs.model, result.assembled.bound
     names = [
         name for name, output in model.spec.outputs.items() if isinstance(output, ReactionOutput | ConstraintOutput)
     ]
     if not names or bound.active_rows.all():
-        return []
+        return None
     rows = [row for row, active in zip(model.constraint_names(), bound.active_rows, strict=True) if not active]
-    return [
+    return (
         f"redundant constraints: {', '.join(rows[:6])} {'follows' if len(rows) == 1 else 'follow'} from the "
         f"others and carr{'ies' if len(rows) == 1 else 'y'} no load here; the reactions ({', '.join(names[:6])}) are "
         "therefore not unique"
-    ]
+    )
 
 
-def opened_constraints(model: Model, bound: Binding, time: np.ndarray, q: np.ndarray, v: np.ndarray) -> list[str]:
-    """A warning if constraints that were deactivated as redundant at the start are violated later in the motion.
-
-    time [s], q, v: saved states, one row each.
-    """
+@remark(f"open by more than {SILENT_BELOW:g} of the size of a coordinate", "smaller gaps are not visible in any result")
+def constraints_that_opened(eqs: Equations, result: Any) -> Words:
+    """Constraints that were switched off at the start as redundant, and opened later."""
+    bound, motion = result.record.history[0].bound, result.record.motion
+    time, q, v = motion.time, motion.q, motion.v
     off = ~bound.active_rows
     if not np.any(off):
-        return []
+        return None
     gaps = np.zeros(bound.m)
     for k in distinct(np.linspace(0, len(time) - 1, min(STATES, len(time))).astype(int)):
         values = np.abs(bound.constraint_values(time[k], q[k], v[k])[0])
@@ -103,16 +114,15 @@ def opened_constraints(model: Model, bound: Binding, time: np.ndarray, q: np.nda
         )
     open_ = [
         f"{name} by {gap:.3g}"
-        for name, gap, out in zip(model.constraint_names(), gaps, off, strict=True)
+        for name, gap, out in zip(eqs.model.constraint_names(), gaps, off, strict=True)
         if out and gap
     ]
     if not open_:
-        return []
-    return [
+        return None
+    return (
         f"constraints that were switched off at the start are violated during the motion: {', '.join(open_[:6])} (m or "
-        "rad). The robot "
-        "starts in a singular pose, in which they are redundant; start from another one"
-    ]
+        "rad). The robot starts in a singular pose, in which they are redundant; start from another one"
+    )
 
 
 @dataclass(frozen=True)
@@ -266,7 +276,7 @@ def _elements_under_weight(model: Model, rod: Rod, value: Callable[[object], flo
 def _laws(model: Model, bound: Binding, states: _States) -> Iterator[str]:
     """Rods close to the limits of their laws."""
     if any(rod.law != "linear" or rod.chambers for rod in model.spec.rods.values()):
-        yield from law_range_notes(model, bound, states.q, states.poses)
+        yield from law_range_texts(model, bound, states.q, states.poses)
 
 
 def _half_sizes(model: Model, sections: Sequence[str], value: Callable[[object], float]) -> tuple[float, float]:
@@ -443,28 +453,42 @@ def _straight_surfaces(model: Model, bound: Binding, states: _States) -> Iterato
             )
 
 
-def friction_remarks(model: Model, *, linear: bool = False) -> list[str]:
-    """A remark on the friction of tendons where statics leaves it undetermined: for poses, or for small motions."""
-    names = [name for name, x in model.spec.tendons.items() if x.has_friction and x.at_rest == "none"]
-    if not names:
-        return []
-    which = f"the tendon{'s' if len(names) > 1 else ''} {', '.join(repr(name) for name in names)}"
-    if linear:
-        return [f"friction of {which} acts on small motions as a viscous damper that forms within `slip_speed`"]
-    return [
+LEFT_OPEN = "a tendon has friction that statics leaves open", "friction at rest may have any value below its limit"
+
+
+@remark(*LEFT_OPEN)
+def friction_of_tendons_linearized(eqs: Equations, result: Any) -> Words:
+    """Friction of tendons acts on small motions as a viscous damper."""
+    which = _tendons_with_open_friction(eqs.model)
+    return which and f"friction of {which} acts on small motions as a viscous damper that forms within `slip_speed`"
+
+
+@remark(*LEFT_OPEN)
+def friction_of_tendons_at_rest(eqs: Equations, result: Any) -> Words:
+    """Friction of tendons is omitted where statics does not determine it."""
+    which = _tendons_with_open_friction(eqs.model)
+    return which and (
         f"friction of {which} is indeterminate at rest and was omitted. `at_rest: pulled` (`released`) gives the pose to "
         "which the line was pulled (let out)"
-    ]
+    )
 
 
-def negative_tension_warnings(model: Model, lowest: np.ndarray) -> list[str]:
-    """A warning for each tendon with a negative commanded tension; `lowest` is the smallest value of each signal."""
-    notes = []
-    for name, tendon in model.spec.tendons.items():
-        if isinstance(tendon, TensionTendon):
-            value = float(lowest[model.system.routes[model.routes[name]].signals])
-            if value < 0:
-                notes.append(
-                    f"the tendon '{name}' was commanded to {value:.3g} N; a tendon cannot push, so it was slack"
-                )
-    return notes
+def _tendons_with_open_friction(model: Model) -> str:
+    names = [name for name, x in model.spec.tendons.items() if x.has_friction and x.at_rest == "none"]
+    return f"the tendon{'s' if len(names) > 1 else ''} {', '.join(map(repr, names))}" if names else ""
+
+
+@remark("a commanded tension is negative", "a tendon cannot push")
+def slack_tendons(eqs: Equations, result: Any) -> Words:
+    """Tendons that were commanded to push, and were slack."""
+    model, lowest = eqs.model, result.examined.lowest_signals
+    tensions = {
+        name: float(lowest[model.system.routes[model.routes[name]].signals])
+        for name, tendon in model.spec.tendons.items()
+        if isinstance(tendon, TensionTendon)
+    }
+    return joined(
+        f"the tendon '{name}' was commanded to {value:.3g} N; a tendon cannot push, so it was slack"
+        for name, value in tensions.items()
+        if value < 0
+    )
