@@ -18,7 +18,7 @@ from pydantic import Field, ValidationError
 
 from pliant.analysis.numerics.blas_threads import on_one_blas_thread
 from pliant.analysis.numerics.state import Start
-from pliant.analysis.numerics.status import Status, unless_failed
+from pliant.analysis.numerics.status import AnalysisFailed, Status, unless_failed
 from pliant.analysis.remark import RemarkRule
 from pliant.analysis.result import AnalysisResult
 from pliant.engine.equations import Equations, InputValues, Values, need_equations
@@ -30,7 +30,7 @@ from pliant.language.base import IN_FILE, InPython, OneOrList, OrObject, Part, P
 from pliant.language.dimension import Dimension
 from pliant.language.evaluate import UNKNOWN, to_node
 from pliant.language.faults import ExpressionError
-from pliant.language.limits import time_limit
+from pliant.language.limits import DeadlineExceeded, current_limit, time_limit
 from pliant.language.message_text import KeyPath, suggestion
 from pliant.language.names import CoordinateName
 from pliant.language.parameter import wrong_dimension
@@ -209,8 +209,14 @@ class Analysis(AnalysisOptions):
         made = self.in_si(eqs)
         for path, message, hint in made.problems(float):
             raise ArgumentError(f"{'.'.join(map(str, path))}: {message}", hint)
-        with time_limit(seconds):
-            result = made.run(eqs)
+        around = current_limit()
+        with time_limit(seconds) as limit:
+            try:
+                result = made.run(eqs)
+            except DeadlineExceeded as reason:  # between two of the analyses that it consists of
+                if limit is around:
+                    raise
+                raise AnalysisFailed(f"{reason}, before there was a result; give a longer `timeout`", None) from None
         if out is not None:
             result = result.kept_in(out)
         return result if result.status != Status.FAILED else unless_failed(result, self.on_failure)
