@@ -212,14 +212,14 @@ class Analysis(AnalysisOptions):
         around = current_limit()
         with time_limit(seconds) as limit:
             try:
-                found = made.run(eqs)
+                result = made.run(eqs)
             except DeadlineExceeded as reason:  # between two of the analyses that it consists of
                 if limit is around:
                     raise
                 raise AnalysisFailed(f"{reason}, before there was a result; give a longer `timeout`", None) from None
         if out is not None:
-            found = found.kept_in(out)
-        return found if found.status != Status.FAILED else unless_failed(found, self.on_failure)
+            result = result.kept_in(out)
+        return result if result.status != Status.FAILED else unless_failed(result, self.on_failure)
 
     def given(self) -> dict[str, Any]:
         """The options that are not None, by name, with those that only Python code can give and that `run` needs."""
@@ -277,14 +277,14 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> tuple[str, str]:
 
 def state_dimensions(model: Model) -> dict[str, Dimension | None]:
     """Dimensions of coordinates and rates, by all names that a state accepts."""
-    found: dict[str, Dimension | None] = {}
+    dimensions: dict[str, Dimension | None] = {}
     for entry in model.coordinates:
-        found |= dict.fromkeys(entry.q_names, unit_dimension(entry.unit))
+        dimensions |= dict.fromkeys(entry.q_names, unit_dimension(entry.unit))
         rates = unit_dimension("1/s" if entry.unit in ("rad", "-") else entry.unit and f"{entry.unit}/s")
         for name in entry.v_names:
-            found[rate_name(name)] = rates
-            found.setdefault(name, rates)
-    return found
+            dimensions[rate_name(name)] = rates
+            dimensions.setdefault(name, rates)
+    return dimensions
 
 
 def unit_dimension(unit: str) -> Dimension | None:

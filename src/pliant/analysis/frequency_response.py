@@ -209,10 +209,10 @@ class FindFrequencyResponse(Analysis):
         wanted = own if self.input_names is None else self.input_names
         chosen = []
         for name in wanted:
-            found = [k for k, x in enumerate(own) if x == name or x.startswith(f"{name}[")]
-            if not found:
+            places = [k for k, x in enumerate(own) if x == name or x.startswith(f"{name}[")]
+            if not places:
                 raise ArgumentError(f"there is no input '{name}'", f"known: {', '.join(own)}")
-            chosen += found
+            chosen += places
         return chosen, np.array([orders[k] for k in chosen]), tuple(own[k] for k in chosen)
 
     def _frequencies(self, values: np.ndarray) -> np.ndarray:
@@ -237,16 +237,16 @@ class FindFrequencyResponse(Analysis):
 def _response(system: StateSpace, frequencies: np.ndarray, chosen: list[int], orders: np.ndarray) -> np.ndarray:
     """H at frequencies [Hz], frequencies x outputs x inputs; NaN where it does not exist."""
     n, B, D = len(system.A), system.B[:, chosen], system.D[:, chosen]
-    found = np.zeros((len(frequencies), len(system.outputs), len(chosen)), dtype=complex)
+    response = np.zeros((len(frequencies), len(system.outputs), len(chosen)), dtype=complex)
     for k, frequency in enumerate(frequencies):
         s = 2j * np.pi * frequency
         try:
             moved = np.linalg.solve(s * np.eye(n) - system.A, B.astype(complex))
         except np.linalg.LinAlgError:
-            found[k] = np.nan
+            response[k] = np.nan
             continue
-        found[k] = (system.C @ moved + D) * s**orders
-    return found
+        response[k] = (system.C @ moved + D) * s**orders
+    return response
 
 
 def _without_response(system: StateSpace, response: np.ndarray) -> np.ndarray:
