@@ -117,10 +117,8 @@ def bends(order: int, others: dict[str, int], strains: tuple[str, ...], elements
 def rods_to_try(beam: str) -> Iterator[str]:
     """Candidates for the fastest rod comparable with one of Exudyn's beams."""
     if beam == "space":
-        for n in (6, 8, 10, 12, 16, 20):
-            yield rod(FiniteElement(elements=n), ALL)
-        for n in (16, 24, 32):
-            yield rod(Cosserat(elements=n), ALL)
+        yield from (rod(FiniteElement(elements=n), ALL) for n in (6, 8, 10, 12, 16, 20))
+        yield from (rod(Cosserat(elements=n), ALL) for n in (16, 24, 32))
         for n in (3, 4):
             yield bends(2, {"bend_x": 2, "twist": 0}, ("kirchhoff",), n, mass_points=3)
         return
@@ -133,10 +131,8 @@ def rods_to_try(beam: str) -> Iterator[str]:
     if beam == "planar":
         for n, points in ((6, 2), (6, 3), (8, 2)):
             yield bends(2, {"stretch": 0, "shear_x": 0}, PLANAR, n, mass_points=points)
-        for n in (8, 12, 16):
-            yield rod(FiniteElement(elements=n), PLANAR)
-        for n in (16, 24, 32):
-            yield rod(Cosserat(elements=n), PLANAR)
+        yield from (rod(FiniteElement(elements=n), PLANAR) for n in (8, 12, 16))
+        yield from (rod(Cosserat(elements=n), PLANAR) for n in (16, 24, 32))
 
 
 METHODS: tuple[Method, ...] = (

@@ -98,6 +98,23 @@ def robots(only: list[str], folder: Path) -> Iterator[tuple[str, str, Any]]:
                 print(f"{file.name}: skipped ({str(reason)[:150]})", file=sys.stderr)
 
 
+def direction(rng: np.random.Generator) -> np.ndarray:
+    """A random unit vector."""
+    x = rng.normal(size=3)
+    return x / np.linalg.norm(x)
+
+
+def list_text(x: Any) -> str:
+    """Numbers as a list of a model file."""
+    return "[" + ", ".join(repr(float(y)) for y in x) + "]"
+
+
+def around(rng: np.random.Generator, offset: float) -> str:
+    """A random place in a section at a distance [m] from its centre."""
+    angle = rng.uniform(0, 2 * np.pi)
+    return list_text([offset * np.cos(angle), offset * np.sin(angle)])
+
+
 def random_rod(rng: np.random.Generator) -> tuple[str, str, float]:
     """A rod with random loads: what it is, its model, and a period of its bending [s]."""
     kind = list(KINDS)[rng.integers(len(KINDS))]
@@ -110,59 +127,52 @@ def random_rod(rng: np.random.Generator) -> tuple[str, str, float]:
     weight = rng.uniform(0, 30) * unit if rng.uniform() < 0.5 else 0.0
     density = max(weight / (9.81 * area * length), 1e-8 * modulus)
 
-    def way() -> np.ndarray:
-        x = rng.normal(size=3)
-        return x / np.linalg.norm(x)
-
-    def text(x: Any) -> str:
-        return "[" + ", ".join(repr(float(y)) for y in x) + "]"
-
-    def around(offset: float) -> str:
-        angle = rng.uniform(0, 2 * np.pi)
-        return text([offset * np.cos(angle), offset * np.sin(angle)])
-
     period = length**2 * np.sqrt(density * area / bending)
     stiffness = np.array([modulus * area / 2.8] * 2 + [modulus * area, bending, bending, bending / 1.4])
     parts: dict[str, list[str]] = {"loads": [], "tendons": [], "links": [], "constraints": []}
     words, chambers = [], ""
     if rng.uniform() < 0.4:
         words.append("force")
-        parts["loads"].append(f"  force: {{frame: rod.tip, force: {text(rng.uniform(0, 30) * unit * way())}}}")
+        parts["loads"].append(
+            f"  force: {{frame: rod.tip, force: {list_text(rng.uniform(0, 30) * unit * direction(rng))}}}"
+        )
     if rng.uniform() < 0.2:
         words.append("follower")
-        force = text(rng.uniform(0, 10) * unit * way())
+        force = list_text(rng.uniform(0, 10) * unit * direction(rng))
         parts["loads"].append(f"  follower: {{frame: rod.tip, force: {force}, expressed_in: rod.tip}}")
     if rng.uniform() < 0.3:
         words.append("moment")
-        moment = text(rng.uniform(0, 6) * unit * length * way() * [1, 1, 0])
+        moment = list_text(rng.uniform(0, 6) * unit * length * direction(rng) * [1, 1, 0])
         parts["loads"].append(f"  moment: {{frame: rod.tip, moment: {moment}}}")
     if rng.uniform() < 0.3:
         words.append("tendon")
-        through = f"{{rod: rod, offset: {around(rng.uniform(0.01, 0.13) * length)}}}"
+        through = f"{{rod: rod, offset: {around(rng, rng.uniform(0.01, 0.13) * length)}}}"
         pull = float(rng.uniform(0, 30) * unit)
         parts["tendons"].append(f"  pull: {{type: tension, through: [{through}], tension: {pull!r}}}")
     if rng.uniform() < 0.3:
         words.append("chamber")
         offset, inside = 0.6 * radius, 0.3 * radius
         pressure = float(rng.uniform(-3, 3) * bending / length / offset / (np.pi * inside**2))
-        chambers = f", chambers: {{one: {{pressure: {pressure!r}, radius: {inside!r}, positions: [{around(offset)}]}}}}"
+        chambers = (
+            f", chambers: {{one: {{pressure: {pressure!r}, radius: {inside!r}, positions: [{around(rng, offset)}]}}}}"
+        )
     if rng.uniform() < 0.3:
         words.append("spring")
-        place = text(np.array([0, 0, length]) + 0.5 * length * way())
+        place = list_text(np.array([0, 0, length]) + 0.5 * length * direction(rng))
         spring = float(10 ** rng.uniform(-1, 2) * unit / length)
         ends = f"[{{frame: world, position: {place}}}, rod.tip]"
         parts["links"].append(f"  spring: {{type: axial, between: {ends}, spring: {spring!r}}}")
     if rng.uniform() < 0.2 and kind != "timoshenko":
         words.append("pin")
-        place = np.array([0, 0, length]) + 0.3 * length * rng.uniform() * way()
+        place = np.array([0, 0, length]) + 0.3 * length * rng.uniform() * direction(rng)
         place *= min(1.0, 0.97 * length / np.linalg.norm(place))
-        ends = f"[rod.tip, {{frame: world, position: {text(place)}}}]"
+        ends = f"[rod.tip, {{frame: world, position: {list_text(place)}}}]"
         parts["constraints"].append(f"  pin: {{between: {ends}, components: [x, y, z], expressed_in: world}}")
     model = f"{{kind: {kind}, {FINENESS.get(kind, 'elements')}: {count}}}"
-    damping = text(0.02 * period * stiffness)
+    damping = list_text(0.02 * period * stiffness)
     lines = [
         "pliant: 1",
-        f"world: {{gravity: {text(9.81 * way() if weight else np.zeros(3))}}}",
+        f"world: {{gravity: {list_text(9.81 * direction(rng) if weight else np.zeros(3))}}}",
         f"sections: {{round: {{shape: circle, radius: {radius!r}}}}}",
         f"materials: {{stuff: {{density: {density!r}, youngs_modulus: {modulus!r}, poissons_ratio: 0.4}}}}",
         "rods:",

@@ -253,20 +253,7 @@ def _words(hint: Any) -> str:
     """Description of the type of a field."""
     if get_origin(hint) is Annotated:
         inner, *extras = get_args(hint)
-        for extra in extras:
-            if isinstance(extra, Quantity):
-                return _quantity(extra)
-            if isinstance(extra, Reference):
-                return f"reference to {_article(extra.kind)}"
-            if isinstance(extra, CountMarker):
-                return "number of instances"
-            if isinstance(extra, NameMarker):
-                return "name"
-            if isinstance(extra, Choice):
-                return extra.what
-            if isinstance(extra, WordMappingOrObject):
-                return " or ".join([", ".join(f"`{word}`" for word in extra.words), _words(extra.values)])
-        return _words(inner)
+        return next((words for extra in extras if (words := _marker_words(extra)) is not None), None) or _words(inner)
     origin = get_origin(hint)
     if origin is Literal:
         return ", ".join(f"`{flow(choice)}`" for choice in get_args(hint))
@@ -281,6 +268,23 @@ def _words(hint: Any) -> str:
     if hint in simple:
         return simple[hint]
     return _heading(hint).lower() if isinstance(hint, type) and issubclass(hint, Part) else "value"
+
+
+def _marker_words(marker: Any) -> str | None:
+    """Description of the type of a field by a marker in its annotation; None if the marker does not describe it."""
+    if isinstance(marker, Quantity):
+        return _quantity(marker)
+    if isinstance(marker, Reference):
+        return f"reference to {_article(marker.kind)}"
+    if isinstance(marker, CountMarker):
+        return "number of instances"
+    if isinstance(marker, NameMarker):
+        return "name"
+    if isinstance(marker, Choice):
+        return marker.what
+    if isinstance(marker, WordMappingOrObject):
+        return " or ".join([", ".join(f"`{word}`" for word in marker.words), _words(marker.values)])
+    return None
 
 
 def _tuple(members: tuple[Any, ...]) -> str:

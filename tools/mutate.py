@@ -23,6 +23,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -62,29 +63,21 @@ class Mutation:
 
 def python_mutations(source: str) -> Iterator[Mutation]:
     """One operator, sign or number of Python code at a time; strings and annotations are not changed."""
-    starts = [0]
-    for line in source.splitlines(keepends=True):
-        starts.append(starts[-1] + len(line))
-    encoded = source.splitlines(keepends=True)
+    lines = source.splitlines(keepends=True)
+    starts = [0, *accumulate(map(len, lines))]
 
     def place(line: int, column: int) -> int:
-        return starts[line - 1] + len(encoded[line - 1].encode()[:column].decode())
+        return starts[line - 1] + len(lines[line - 1].encode()[:column].decode())
 
     def between(left: ast.expr, right: ast.expr, operator: ast.AST) -> Iterator[Mutation]:
         begin, end = place(left.end_lineno or 1, left.end_col_offset or 0), place(right.lineno, right.col_offset)
-        if type(operator) in OPERATORS and (found := re.search(r"[^\s()]+", source[begin:end])):
-            yield Mutation(begin + found.start(), begin + found.end(), OPERATORS[type(operator)])
+        if type(operator) in OPERATORS and (match := re.search(r"[^\s()]+", source[begin:end])):
+            yield Mutation(begin + match.start(), begin + match.end(), OPERATORS[type(operator)])
 
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.BinOp):
-            yield from between(node.left, node.right, node.op)
-        elif isinstance(node, ast.BoolOp):
-            for left, right in zip(node.values, node.values[1:], strict=False):
-                yield from between(left, right, node.op)
-        elif isinstance(node, ast.Compare):
-            for left, right, operator in zip([node.left, *node.comparators], node.comparators, node.ops, strict=False):
-                yield from between(left, right, operator)
-        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.Not):
+        for left, operator, right in _operations(node):
+            yield from between(left, right, operator)
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.Not):
             begin = place(node.lineno, node.col_offset)
             yield Mutation(begin, place(node.operand.lineno, node.operand.col_offset), "")
         elif isinstance(node, ast.Constant) and type(node.value) in (int, float):
@@ -92,6 +85,17 @@ def python_mutations(source: str) -> Iterator[Mutation]:
             yield Mutation(
                 place(node.lineno, node.col_offset), place(node.end_lineno or 1, node.end_col_offset or 0), other
             )
+
+
+def _operations(node: ast.AST) -> list[tuple[ast.expr, ast.AST, ast.expr]]:
+    """The operators of an expression that stand between two operands, with these."""
+    if isinstance(node, ast.BinOp):
+        return [(node.left, node.op, node.right)]
+    if isinstance(node, ast.BoolOp):
+        return [(left, node.op, right) for left, right in pairwise(node.values)]
+    if isinstance(node, ast.Compare):
+        return list(zip([node.left, *node.comparators[:-1]], node.ops, node.comparators, strict=True))
+    return []
 
 
 C_OPERATORS = {

@@ -5,15 +5,17 @@ from __future__ import annotations
 import inspect
 import pickle
 from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
 import make_reference
 import pliant
-from pliant.analysis.base import analysis
+from pliant.analysis.base import Analysis, analysis
 from pliant.analysis.remark import RULES, Remark
 from pliant.analysis.result import AnalysisResult
+from pliant.language.limits import DeadlineExceeded, time_limit
 from pliant.robot.analyses import analysis_names
 from pliant.show.report import report
 
@@ -129,3 +131,21 @@ def test_many_cases_have_the_variables_of_the_result(eqs: pliant.Equations) -> N
     assert found["frequencies"].attrs["units"] == "Hz"
     assert found.sizes["case"] == 2
     assert isinstance(pliant.modes(eqs), AnalysisResult)
+
+
+class Searching(Analysis):
+    """An analysis that consists of many others, and never ends by itself."""
+
+    name: ClassVar[str] = "searching"
+
+    def run(self, eqs: pliant.Equations) -> Any:
+        while True:
+            pliant.simulate(eqs, 1e4, on_failure="return")
+
+
+def test_a_search_that_runs_into_its_time_limit_between_two_analyses_fails_in_words() -> None:
+    eqs = pliant.derive("pendulum")
+    with pytest.raises(pliant.AnalysisFailed, match=r"stopped by the time limit of 0\.2 s, before there was a result"):
+        Searching(timeout=0.2).analyse(eqs)
+    with pytest.raises(DeadlineExceeded), time_limit(0.2):  # the limit of what calls it is not its own
+        Searching(timeout=100.0).analyse(eqs)

@@ -11,7 +11,7 @@ import pytest
 import pliant
 from pliant.analysis.result import Sheet
 from pliant.cli import run
-from pliant.cli.analysis import fitted
+from pliant.cli.command_output import fitted
 
 
 def call(capsys, *arguments):

@@ -119,6 +119,11 @@ def crafted_fmu(contents: dict[str, bytes], chance: random.Random) -> bytes:
         for _ in range(chance.randrange(1, 4)):
             old = chance.choice(attributes)
             text = text.replace(old, old.split(b"=")[0] + b'="' + value + b'"', 1)
+    return _archive([(name, text if name == "modelDescription.xml" else data) for name, data in files], chance)
+
+
+def _archive(files: list[tuple[str, bytes]], chance: random.Random) -> bytes:
+    """A ZIP file, some of whose members are links or have a password."""
     buffer = io.BytesIO()
     with warnings.catch_warnings(), zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         warnings.simplefilter("ignore")  # names that are there twice
@@ -128,7 +133,7 @@ def crafted_fmu(contents: dict[str, bytes], chance: random.Random) -> bytes:
                 info.external_attr = 0o120777 << 16  # a link
             if chance.random() < 0.02:
                 info.flag_bits |= 1  # a password
-            archive.writestr(info, text if name == "modelDescription.xml" else data, zipfile.ZIP_DEFLATED)
+            archive.writestr(info, data, zipfile.ZIP_DEFLATED)
     return buffer.getvalue()
 
 

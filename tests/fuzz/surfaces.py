@@ -249,7 +249,8 @@ def other_analyses(subject: Subject) -> None:
         with refusals(*WORDED):
             found = getattr(pliant, name)(subject.eqs, timeout=PATIENCE, on_failure="return")
             shown(found)
-            check_words(found.message)
+            if found.message or found.status != "completed":
+                check_words(found.message)
             assert json.dumps(found.as_json(), default=lambda x: np.asarray(x).tolist())
 
 

@@ -379,16 +379,24 @@ class _Draft:
         if origin is Literal:
             return self.choose(arguments)
         if origin is tuple:
-            if arguments[-1] is not Ellipsis:
-                return [self.draw(x, owner, name, in_list=True) for x in arguments]
             least = next((x.min_length for x in extras if isinstance(x, annotated_types.MinLen)), 1)
-            number = least + int(self.rng.integers(0, 2 if least > 1 else 3))
-            drawn = [self.draw(arguments[0], owner, name, in_list=True) for _ in range(max(1, number))]
-            return [x for k, x in enumerate(drawn) if x not in drawn[:k]]
+            return self.items(arguments, least, owner, name)
         if origin is dict:
             return self.mapping(arguments, owner, name)
         if isinstance(annotation, type) and issubclass(annotation, Part):
             return self.part(annotation)
+        return self.plain(annotation, extras, owner, name)
+
+    def items(self, arguments: tuple[Any, ...], least: int, owner: type[Part], name: str) -> list[Any]:
+        """A list with items of these types, or at least so many different ones of one type."""
+        if arguments[-1] is not Ellipsis:
+            return [self.draw(x, owner, name, in_list=True) for x in arguments]
+        number = least + int(self.rng.integers(0, 2 if least > 1 else 3))
+        drawn = [self.draw(arguments[0], owner, name, in_list=True) for _ in range(max(1, number))]
+        return [x for k, x in enumerate(drawn) if x not in drawn[:k]]
+
+    def plain(self, annotation: Any, extras: tuple[Any, ...], owner: type[Part], name: str) -> Any:
+        """A number, a text or a flag."""
         if annotation is bool:
             return self.chance(0.5)
         if annotation is int:
@@ -725,11 +733,15 @@ class _Draft:
             del entry[field_at_fault]
             return
         del there[steps[1]]
-        if steps[0] == "bodies":
+        self.take_out_attached(steps[0], steps[1], entry)
+
+    def take_out_attached(self, home: str, name: str, entry: Any) -> None:
+        """Take out the joints of a body that is gone, or the body of a joint that is gone."""
+        if home == "bodies":
             joints = self.data.get("joints", {})
-            for name in [x for x, joint in joints.items() if joint["child"].partition(".")[0] == steps[1]]:
-                del joints[name]
-        if steps[0] == "joints" and isinstance(entry, dict):
+            for joint_name in [x for x, joint in joints.items() if joint["child"].partition(".")[0] == name]:
+                del joints[joint_name]
+        if home == "joints" and isinstance(entry, dict):
             self.data.get("bodies", {}).pop(entry["child"].partition(".")[0], None)
 
 

@@ -179,7 +179,7 @@ def test_run_writes_a_report_beside_its_results(tmp_path, capsys):
 
 
 def test_without_matplotlib_run_says_that_there_is_no_report(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("pliant.cli.listed_analyses.find_spec", lambda name: None)
+    monkeypatch.setattr("pliant.cli.analysis.find_spec", lambda name: None)
     assert command(["run", "pendulum", "--out", str(tmp_path / "results")]) == 0
     assert "no report in" in (told := capsys.readouterr().err)
     assert "pip install 'pliant[plot]'" in told

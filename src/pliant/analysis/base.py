@@ -18,7 +18,7 @@ from pydantic import Field, ValidationError
 
 from pliant.analysis.numerics.blas_threads import on_one_blas_thread
 from pliant.analysis.numerics.state import Start
-from pliant.analysis.numerics.status import Status, unless_failed
+from pliant.analysis.numerics.status import AnalysisFailed, Status, unless_failed
 from pliant.analysis.remark import RemarkRule
 from pliant.analysis.result import AnalysisResult
 from pliant.engine.equations import Equations, InputValues, Values, need_equations
@@ -30,7 +30,7 @@ from pliant.language.base import IN_FILE, InPython, OneOrList, OrObject, Part, P
 from pliant.language.dimension import Dimension
 from pliant.language.evaluate import UNKNOWN, to_node
 from pliant.language.faults import ExpressionError
-from pliant.language.limits import time_limit
+from pliant.language.limits import DeadlineExceeded, current_limit, time_limit
 from pliant.language.message_text import KeyPath, suggestion
 from pliant.language.names import CoordinateName
 from pliant.language.parameter import wrong_dimension
@@ -209,11 +209,17 @@ class Analysis(AnalysisOptions):
         made = self.in_si(eqs)
         for path, message, hint in made.problems(float):
             raise ArgumentError(f"{'.'.join(map(str, path))}: {message}", hint)
-        with time_limit(seconds):
-            found = made.run(eqs)
+        around = current_limit()
+        with time_limit(seconds) as limit:
+            try:
+                result = made.run(eqs)
+            except DeadlineExceeded as reason:  # between two of the analyses that it consists of
+                if limit is around:
+                    raise
+                raise AnalysisFailed(f"{reason}, before there was a result; give a longer `timeout`", None) from None
         if out is not None:
-            found = found.kept_in(out)
-        return found if found.status != Status.FAILED else unless_failed(found, self.on_failure)
+            result = result.kept_in(out)
+        return result if result.status != Status.FAILED else unless_failed(result, self.on_failure)
 
     def given(self) -> dict[str, Any]:
         """The options that are not None, by name, with those that only Python code can give and that `run` needs."""
@@ -271,14 +277,14 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> tuple[str, str]:
 
 def state_dimensions(model: Model) -> dict[str, Dimension | None]:
     """Dimensions of coordinates and rates, by all names that a state accepts."""
-    found: dict[str, Dimension | None] = {}
+    dimensions: dict[str, Dimension | None] = {}
     for entry in model.coordinates:
-        found |= dict.fromkeys(entry.q_names, unit_dimension(entry.unit))
+        dimensions |= dict.fromkeys(entry.q_names, unit_dimension(entry.unit))
         rates = unit_dimension("1/s" if entry.unit in ("rad", "-") else entry.unit and f"{entry.unit}/s")
         for name in entry.v_names:
-            found[rate_name(name)] = rates
-            found.setdefault(name, rates)
-    return found
+            dimensions[rate_name(name)] = rates
+            dimensions.setdefault(name, rates)
+    return dimensions
 
 
 def unit_dimension(unit: str) -> Dimension | None:

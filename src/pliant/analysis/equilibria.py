@@ -126,7 +126,7 @@ class FindEquilibria(FindEquilibrium):
         bound = eqs.binding.with_series(followed_positions(eqs.model, eqs.binding, t, first, still))
         size, sizes = bound.sizes(first)
         wanted: tuple[Literal["stable", "any"], ...] = ("stable",) if self.stability == "stable" else ("stable", "any")
-        found: list[Equilibrium] = []
+        distinct: list[Equilibrium] = []
         late = ""
         for k in range(self.starts):
             if late := time_is_up():
@@ -140,19 +140,19 @@ class FindEquilibria(FindEquilibrium):
                     one = FindEquilibrium(start=begin, time=t, tolerance=self.tolerance, stability=stability).run(eqs)
                 except RuntimeError:  # the constraints or the forces of a random pose may have no values
                     continue
-                if one.status == Status.CONVERGED and not any(_same_pose(bound, one.q, x.q, size) for x in found):
-                    found.append(one)
-        found.sort(key=lambda one: not one.stable)
-        contacts = joined_contacts([one.contacts for one in found], t)
-        status = Status.FAILED if not found else Status.STOPPED if late else Status.CONVERGED
-        kind = "equilibrium" if len(found) == 1 else "equilibria"
-        message = f"{len(found) or 'no'} {kind} found from {self.starts} starts"
-        message += "" if found else "; try more `starts`, or add springs"
+                if one.status == Status.CONVERGED and not any(_same_pose(bound, one.q, x.q, size) for x in distinct):
+                    distinct.append(one)
+        distinct.sort(key=lambda one: not one.stable)
+        contacts = joined_contacts([one.contacts for one in distinct], t)
+        status = Status.FAILED if not distinct else Status.STOPPED if late else Status.CONVERGED
+        kind = "equilibrium" if len(distinct) == 1 else "equilibria"
+        message = f"{len(distinct) or 'no'} {kind} found from {self.starts} starts"
+        message += "" if distinct else "; try more `starts`, or add springs"
         return Equilibria(
-            np.array([one.q for one in found]).reshape(len(found), len(eqs.coordinates)),
-            np.array([one.multipliers for one in found]).reshape(len(found), len(eqs.constraint_names)),
-            np.array([one.residual for one in found]), np.array([one.stable for one in found], dtype=float),
-            np.array([one.stiffness for one in found], dtype=float), eqs, State(first, still, t), t, contacts, status,
+            np.array([one.q for one in distinct]).reshape(len(distinct), len(eqs.coordinates)),
+            np.array([one.multipliers for one in distinct]).reshape(len(distinct), len(eqs.constraint_names)),
+            np.array([one.residual for one in distinct]), np.array([one.stable for one in distinct], dtype=float),
+            np.array([one.stiffness for one in distinct], dtype=float), eqs, State(first, still, t), t, contacts, status,
             f"{late}: {message}" if late else message,
         )  # fmt: skip
 

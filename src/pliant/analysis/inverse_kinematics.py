@@ -406,14 +406,14 @@ class InverseKinematics(Analysis):
         first = given_state(eqs, self.start, 0.0, where="start").q
         search = _Search(eqs, self, eqs.binding.sizes(first))
         rng = np.random.default_rng(self.seed)
-        found: list[Reach] = []
+        reaches: list[Reach] = []
         for k in range(self.starts):
             increment = np.zeros(search.nv) if k == 0 else search.sizes * rng.normal(scale=self.spread, size=search.nv)
             reach = search.run(search.bound.increment(first, increment))
-            if not any(search.same(reach, other) for other in found):
-                found.append(reach)
-        reached = [r for r in found if r.status == "reached"]
-        nearest = [min(found, key=lambda r: r.position_error + search.per_radian * r.rotation_error)]
+            if not any(search.same(reach, other) for other in reaches):
+                reaches.append(reach)
+        reached = [r for r in reaches if r.status == "reached"]
+        nearest = [min(reaches, key=lambda r: r.position_error + search.per_radian * r.rotation_error)]
         home = search.poses(first)
         poses = tuple(sorted(reached, key=lambda r: float(np.linalg.norm(search.poses(r.q) - home))) or nearest)
         return Reaches(

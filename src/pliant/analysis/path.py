@@ -172,8 +172,8 @@ class Path(AnalysisResult):
         """Outputs, potential energy [J], and positions [m] and quaternions of frames, at all points."""
         eqs, loading = self.equations, PathParameter(self.equations, self.parameter)
         zero, count = np.zeros(len(eqs.rates)), len(self)
-        found: dict[str, list[Any]] = {f"output.{name}": [] for name in self.output_names}
-        found |= {"potential": [], "frame_position": [], "frame_quaternion": []}
+        columns: dict[str, list[Any]] = {f"output.{name}": [] for name in self.output_names}
+        columns |= {"potential": [], "frame_position": [], "frame_quaternion": []}
         for k, value in enumerate(self.value.tolist()):
             here = loading.equations(value)
             bound, q = here.binding, self.q[k]
@@ -181,12 +181,12 @@ class Path(AnalysisResult):
                 bound = bound.with_contacts(self.contacts.sample(k).rows)
             outputs = evaluate_outputs(eqs.model, bound, self.time, q, zero, zero, self.multipliers[k], 0.0)
             for name in self.output_names:
-                found[f"output.{name}"].append(outputs[name])
-            found["potential"].append(bound.energies(self.time, q, zero)[1])
+                columns[f"output.{name}"].append(outputs[name])
+            columns["potential"].append(bound.energies(self.time, q, zero)[1])
             frames = here.frames(q).values()
-            found["frame_position"].append([f.position for f in frames])
-            found["frame_quaternion"].append([f.quaternion for f in frames])
-        made = {name: np.array(values, dtype=float) for name, values in found.items()}
+            columns["frame_position"].append([f.position for f in frames])
+            columns["frame_quaternion"].append([f.quaternion for f in frames])
+        made = {name: np.array(values, dtype=float) for name, values in columns.items()}
         for name, size in (("frame_position", 3), ("frame_quaternion", 4)):
             made[name] = made[name].reshape(count, len(eqs.frame_names), size)
         return made
@@ -208,8 +208,8 @@ class Path(AnalysisResult):
             return np.asarray(self.q[:, coordinates.index(name)])
         if name in frames:
             return np.asarray(self._evaluated["frame_position"][:, frames.index(name)])
-        if found := outputs_named(name, self.output_names, self.parts):
-            return stacked(found, lambda x: self._evaluated[f"output.{x}"], 1)
+        if named := outputs_named(name, self.output_names, self.parts):
+            return stacked(named, lambda x: self._evaluated[f"output.{x}"], 1)
         parts = (part for x in self.output_names for part in self.parts(x))
         known = [*with_repeated(self.output_names), *coordinates, *frames, *parts]
         raise no_such("path has no output, coordinate or frame", name, known)
@@ -223,8 +223,8 @@ class Path(AnalysisResult):
         model, units = self.equations.model, output_units(self.equations.model)
         if name == self.parameter:
             return unit_text(model.environment.dimension(name))
-        if found := outputs_named(name, self.output_names, self.parts):
-            return units[found[0].output]
+        if named := outputs_named(name, self.output_names, self.parts):
+            return units[named[0].output]
         self[name]  # raises an error that lists the names
         return {x: c.unit for c in model.coordinates for x in c.q_names}.get(name, "m")
 
@@ -415,12 +415,12 @@ class Continuation(Analysis):
         statics = ArcLengthStatics(bound, t, self.tolerance, loading, bound.sizes(made.q)[0])
         imperfection = np.array([float(self.imperfection.get(name, 0.0)) for name in eqs.rates])
         way = Direction(*start.tangent).times(-1.0 if self.reverse else 1.0) if isinstance(start, PathPoint) else None
-        found = first_point(statics, q, multipliers, first, to, imperfection, way, at_rest=at_rest)
-        if isinstance(found, str):
-            return _made(eqs, record, self.parameter, given, t, False, Status.FAILED, found)
+        point = first_point(statics, q, multipliers, first, to, imperfection, way, at_rest=at_rest)
+        if isinstance(point, str):
+            return _made(eqs, record, self.parameter, given, t, False, Status.FAILED, point)
         branch = None if self.branch is None else Branch(self.mode, self.branch, self.by)
         follower = PathFollower(eqs, statics, to, first, record, branch, self.stop, self.max_points, self.max_step)
-        status, message = follower.run(found, start if isinstance(start, PathPoint) else None)
+        status, message = follower.run(point, start if isinstance(start, PathPoint) else None)
         return _made(eqs, record, self.parameter, given, t, unstable, status, message)
 
     def _pose_of(self, eqs: Equations, point: PathPoint) -> State:

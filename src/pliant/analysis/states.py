@@ -15,10 +15,10 @@ def state_at(eqs: Equations, given: Start, time: float, *, where: str, unstable:
     """The state specified by a caller, including "equilibrium"; `unstable`: also if no stable equilibrium was found."""
     if not isinstance(given, str) or given != EQUILIBRIUM:
         return given_state(eqs, given, time, where=where)
-    found = equilibrium(eqs, time=number("time", time), on_failure="return")
-    if found.status != Status.CONVERGED and not (unstable and found.balanced):
-        raise AnalysisFailed(f"{found.message}; or give the state 'initial' as {where}", found)
-    return found.state
+    rest = equilibrium(eqs, time=number("time", time), on_failure="return")
+    if rest.status != Status.CONVERGED and not (unstable and rest.balanced):
+        raise AnalysisFailed(f"{rest.message}; or give the state 'initial' as {where}", rest)
+    return rest.state
 
 
 def about(

@@ -41,7 +41,7 @@ from pliant.language import public_names
 from pliant.language.faults import SpecError
 
 ANALYSIS = "analysis"
-"""Module with the commands of all analyses."""
+"""Module with the commands of analyses."""
 OWN = {"path": ("path", public_names.summary("path"))}
 """Commands of analyses that have a function of their own."""
 COMMANDS = {
@@ -52,13 +52,13 @@ COMMANDS = {
     "schema": ("models", "Print the JSON Schema of the language."),
     "import": ("importing", "Convert a URDF or MJCF file to a model file."),
     "mesh": ("importing", "Read a mesh file and summarize it: nodes, edges, size, merged nodes."),
-    "equations": ("analyses", "Print the equations of motion: in full for small robots, by element for others."),
+    "equations": (ANALYSIS, "Print the equations of motion: in full for small robots, by element for others."),
     **{name: OWN.get(name) or (ANALYSIS, public_names.summary(name)) for name in public_names.analyses()},
     "hold": (
         "holding",
         "Find the equilibrium with given values of coordinates or positions, and the inputs that hold it.",
     ),
-    "run": ("analyses", "Run the analyses that the model lists, in order."),
+    "run": (ANALYSIS, "Run the analyses that the model lists, in order."),
     "sweep": (
         "sweep",
         "Run an analysis for many cases, on all cores, saving each finished one; or show the results of a sweep.",
@@ -216,7 +216,7 @@ class Commands(TyperGroup):
 def function_of(name: str) -> Any:
     """The function of a command, with a trailing underscore if the name is a Python keyword. Imports its module."""
     module = import_module(f"pliant.cli.{COMMANDS[name][0]}")
-    if COMMANDS[name][0] == ANALYSIS:
+    if name in public_names.analyses() and name not in OWN:
         return module.command_of(name)
     return getattr(module, f"{name}_" if iskeyword(name) else name)
 

@@ -1,22 +1,34 @@
-"""The commands of analyses: one for each class of `pliant.analysis`, whose options are its fields."""
+"""The commands of analyses: one for each class of `pliant.analysis`, whose options are its fields; `run`, which runs those that a
+model lists; and `equations`."""
 
 from __future__ import annotations
 
 import inspect
+import os
 import re
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
-from rich.table import Table
 
 from pliant.analysis.base import Analysis, analysis
 from pliant.analysis.derivation.derive import derive
+from pliant.analysis.listed import analysis_faults, analysis_of, listed_analyses
 from pliant.analysis.numerics.netcdf_files import partial_path
 from pliant.analysis.numerics.status import Status
-from pliant.analysis.result import AnalysisResult, Sheet
-from pliant.cli.command_output import answering, check_picture, drawing, write_json
+from pliant.analysis.result import AnalysisResult
+from pliant.cli.command_output import (
+    Report,
+    answering,
+    check_picture,
+    check_report,
+    drawing,
+    print_analysis,
+    report_file,
+    save_report,
+    write_json,
+)
 from pliant.cli.common import (
     FAULT,
     CommandError,
@@ -29,12 +41,11 @@ from pliant.cli.common import (
     print_json,
     say,
 )
-from pliant.cli.model_argument import load_model, read_inputs
+from pliant.cli.model_argument import load_model, read_inputs, with_inputs
 from pliant.cli.options import in_si, with_options
 from pliant.cli.progress import ProgressLine
-from pliant.cli.reporting import Report, check_report, save_report
 from pliant.engine.equations import Equations
-from pliant.language.message_text import enumeration
+from pliant.language.faults import SpecError
 from pliant.language.provided import called
 
 Plot = Annotated[str | None, typer.Option("--plot", metavar="FILE", help="Plot to write: .pdf, .svg or .png.")]
@@ -151,95 +162,109 @@ def check_out(file: str | None, kind: type[Analysis]) -> None:
         raise CommandError(f"cannot determine the format of '{file}'", hint)
 
 
-def print_analysis(found: AnalysisResult, *, every: bool = False) -> None:
-    """Print the message, the tables and the remarks of a result. every: all rows of tables."""
-    out, large = console(), []
-    if found.message:
-        out.print(f"{found.message} ({found.status})", markup=False)
-    for sheet in (sheet for sheet in found.sheets() if sheet.where != "page"):
-        if sheet.where == "command" and not sheet.groups and _width(sheet) > out.width:
-            large.append(f"{sheet.columns[0]} ({len(sheet.rows)} x {len(sheet.columns) - 1})")
-            continue
-        if sheet.title:
-            out.print(sheet.title, style="bold", markup=False)
-        if omitted := print_sheet(sheet if every else sheet.short):
-            say(f"not shown: {omitted}; --json or --out has them all")
-        if sheet.hidden and not every:
-            out.print(f"{sheet.hidden} more {sheet.words}: --json or --out FILE has all", markup=False)
-    if large:
-        out.print(f"{', '.join(large)}: --json or --out FILE has the numbers", markup=False)
-    for remark in found.remarks:
-        say(remark)
+# -- the analyses that a model lists -----------------------------------------------------------------------------------
 
 
-def _width(sheet: Sheet) -> int:
-    """Width of a table in characters."""
-    return sum(2 + max(len(row[k]) for row in (sheet.columns, *sheet.rows)) for k in range(len(sheet.columns)))
+def run(
+    model: Model, choices: ModelOptions, inputs: Inputs = None,
+    out: Annotated[str | None, typer.Option("--out", help="Folder for the results and a report.")] = None,
+    report: Report = None, json: Json = False,
+) -> int:  # fmt: skip
+    """Run the analyses that the model lists, in order."""
+    check_report(report)
+    eqs = derive(load_model(model, choices))
+    begin, end = span_of_analyses(eqs)
+    eqs = with_inputs(eqs, inputs, begin=begin, end=end)
+    return int(answering(lambda: run_analyses(model, eqs, out, json, report)))
 
 
-def print_sheet(sheet: Sheet) -> str:
-    """Print a table; the last column is as wide as there is room, and its texts are broken at spaces and dots. Returns the columns
-    that are omitted because they do not fit, in words."""
-    out, grouped = console(), bool(sheet.groups)
-    sheet, omitted = fitted(sheet, out.width)
-    head, rows = sheet.columns, sheet.rows
-    table = Table(box=None, show_header=any(head))
-    for title in head[:-1]:  # the last word of a title is on a second line, to leave room for the last column
-        table.add_column(escape("\n".join(two_lines(title))), no_wrap=True)
-    last = "\n".join(two_lines(head[-1])) if grouped else head[-1]
-    table.add_column(escape(last), overflow="fold")
-    widths = (max(len(word) for row in rows for word in (row[k], *head[k].split())) for k in range(len(head) - 1))
-    room = out.width - 2 * len(head) - sum(widths) if rows else out.width
-    for row in rows:
-        table.add_row(*(escape(cell) for cell in row[:-1]), escape(broken(row[-1], room)))
-    out.print(table)
-    return omitted
+def run_analyses(model: str, eqs: Equations, out: str | None, json: bool, report: str | None = None) -> int:
+    """Run all analyses and return the exit code; results go to the folder `out`, if given, and to the screen or one JSON
+    object."""
+    analyses = eqs.model.spec.analyses
+    if not analyses:
+        raise CommandError(f"the model '{model}' lists no analyses", "add `analyses:` to it, or call one by name")
+    if faults := analysis_faults(eqs.model.spec, eqs.model):
+        raise SpecError(faults, model)
+    folder = _folder(out)
+    can_draw = find_spec("matplotlib") is not None
+    page = report or (str(folder / "report.html") if folder is not None and can_draw else None)
+    answers: list[dict[str, Any]] = []
+    findings: list[Any] = []
+    code, interrupted = 0, False
+    for number, listed in enumerate(analyses, start=1):
+        kind = listed.name
+        if not json:
+            console().print(f"{number}. {kind}", style="bold")
+        target = None if folder is None else folder / f"{number}_{kind}"
+        status, answer, finding = _one(eqs, listed, target, json)
+        answers.append({"analysis": kind, **answer})
+        findings.append(finding)
+        if status == "failed":
+            code = FAULT
+        if interrupted := getattr(finding, "interrupted", False):
+            break
+    unwritten = save_report(page, eqs, findings)
+    if folder is not None and not can_draw:
+        say(f"no report in {folder}: it needs matplotlib, which is not installed (pip install 'pliant[plot]')")
+    written = None if unwritten or page is None else report_file(page, findings)
+    if json:
+        status = "stopped" if interrupted else "failed" if code else "ok"
+        print_json({"model": model, "status": status, "analyses": answers, "report": written})
+    if interrupted:
+        raise Interrupted
+    return code or unwritten
 
 
-def two_lines(title: str) -> tuple[str, ...]:
-    """The heading of a column, its unit or else its last word on a second line."""
-    name, bracket, unit = title.partition(" [")
-    return (name, f"[{unit}") if bracket else tuple(title.rsplit(" ", 1))
+def span_of_analyses(eqs: Equations) -> tuple[float, float]:
+    """The first and the last time [s] of all listed analyses."""
+    spec = eqs.model.spec
+    given = [one.in_si(eqs).given() for one in listed_analyses(spec.analyses, spec.source)]
+    times = [float(x[name]) for x in given for name in ("begin", "until", "time") if name in x]
+    return min(times, default=0.0), max(times, default=0.0)
 
 
-FEW_NAMES = 6
-"""More columns than this are counted, not named, where they are not shown."""
+def _folder(out: str | None) -> Path | None:
+    if out is None:
+        return None
+    folder = Path(out)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as reason:
+        raise CommandError(f"cannot create the folder {out}: {reason.strerror}") from None
+    if not os.access(folder, os.W_OK):
+        raise CommandError(f"the folder {out} cannot be written to")
+    return folder
 
 
-def fitted(sheet: Sheet, width: int) -> tuple[Sheet, str]:
-    """The table with as many columns of its groups as fit, and the others in words."""
-    if not sheet.groups:
-        return sheet, ""
-    sizes = [
-        2 + max(len(word) for row in (two_lines(head), *((row[k],) for row in sheet.rows)) for word in row)
-        for k, head in enumerate(sheet.columns)
-    ]
-    grouped = {k for begin, end, _ in sheet.groups for k in range(begin, end)}
-    room = width - sum(size for k, size in enumerate(sizes) if k not in grouped)
-    hidden: list[str] = []
-    gone: set[int] = set()
-    first = True
-    for begin, end, what in sheet.groups:
-        columns = range(begin, end)
-        shown = [k for k in columns if first and (k == begin or sum(sizes[begin : k + 1]) <= room)]
-        if not first and sum(sizes[begin:end]) <= room:
-            shown = list(columns)
-        first = first and not columns
-        room -= sum(sizes[k] for k in shown)
-        left = [k for k in columns if k not in shown]
-        gone |= set(left)
-        if left:
-            names = [sheet.columns[k].rsplit(" [", 1)[0] for k in left]
-            many = len(names) > FEW_NAMES and not shown
-            hidden.append(f"{len(names)} {what}" if many else enumeration(names))
-    return sheet.without(gone), ", ".join(hidden)
+def _one(eqs: Equations, listed: Any, file: Path | None, json: bool) -> tuple[str, dict[str, Any], Any]:
+    """Run an analysis: its status, its results as data for JSON, and its result object."""
+    one = analysis_of(listed).in_si(eqs)
+    options = one.given()
+    target = None if file is None else str(file.with_suffix(".nc"))
+    result = watched(one.model_copy(update={"on_failure": "return", **result_file(target)}), eqs)
+    if not json:
+        print_analysis(result, every="count" in options)
+    if target is not None:
+        say_saved(result, target)
+    # the complete result is in the file; the JSON object contains what is printed if nothing more is asked for
+    return str(result.status), result.brief_json(), result
 
 
-def broken(names: str, room: int) -> str:
-    """Names of coordinates with line breaks at spaces and after dots, where they are longer than the room."""
-    lines = [""]
-    for word in names.replace(".", ".\0").replace(" ", " \0").split("\0"):
-        if len(lines[-1]) + len(word.rstrip()) > room and lines[-1]:
-            lines.append("")
-        lines[-1] += word
-    return "\n".join(line.rstrip() for line in lines)
+# -- equations -------------------------------------------------------------------------------------------------------
+
+
+def equations(
+    model: Model,
+    choices: ModelOptions,
+    latex: Annotated[bool, typer.Option("--latex", help="LaTeX instead of plain text.")] = False,
+    json: Json = False,
+) -> int:
+    """Print the equations of motion: in full for small robots, by element for others."""
+    eqs = derive(load_model(model, choices))
+    text = answering(eqs.latex if latex else eqs.text)
+    if json:
+        print_json({"model": model, "status": "ok", "format": "latex" if latex else "text", "equations": text})
+    else:
+        print(text)
+    return 0

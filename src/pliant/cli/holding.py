@@ -13,11 +13,10 @@ from pliant.analysis.base import PoseGiven
 from pliant.analysis.derivation.derive import derive
 from pliant.analysis.equilibrium import FindEquilibrium
 from pliant.cli.analysis import Out, check_out, finish, result_file
-from pliant.cli.command_output import answering
+from pliant.cli.command_output import Report, answering, check_report
 from pliant.cli.common import CommandError, Inputs, Json, Model, ModelOptions
 from pliant.cli.model_argument import load_model, read_inputs, read_settings
 from pliant.cli.options import in_si, si_number, with_options
-from pliant.cli.reporting import Report, check_report
 from pliant.control.static_model import rest_with
 from pliant.control.task import Coordinates, FramePosition, Several, Task
 from pliant.engine.equations import Equations

@@ -9,11 +9,10 @@ import typer
 from pliant.analysis.derivation.derive import derive
 from pliant.analysis.path import Continuation, Path, PathPoint
 from pliant.cli.analysis import Out, by_flag, check_out, finish, result_file, summary, watched
-from pliant.cli.command_output import answering, check_picture, drawing
+from pliant.cli.command_output import Report, answering, check_picture, check_report, drawing
 from pliant.cli.common import CommandError, Inputs, Json, Model, ModelOptions, say
 from pliant.cli.model_argument import load_model, read_inputs
 from pliant.cli.options import in_si, with_options
-from pliant.cli.reporting import Report, check_report
 from pliant.engine.equations import Equations
 from pliant.engine.outputs import output_parts
 from pliant.io.results import load_result

@@ -15,8 +15,7 @@ from pliant.analysis.derivation.derive import derive
 from pliant.analysis.equilibrium import equilibrium
 from pliant.analysis.numerics.result import INTERRUPTED
 from pliant.analysis.simulate import simulate
-from pliant.cli.analysis import print_sheet
-from pliant.cli.command_output import answering, check_picture, drawing
+from pliant.cli.command_output import answering, check_picture, check_report, drawing, print_sheet, save_report
 from pliant.cli.common import (
     NO_VALUE,
     CommandError,
@@ -30,7 +29,6 @@ from pliant.cli.common import (
     without_value,
 )
 from pliant.cli.model_argument import load_model, read_inputs, read_settings
-from pliant.cli.reporting import check_report, save_report
 from pliant.engine.equations import Equations
 from pliant.language.base import read_errors
 from pliant.language.limits import time_is_up

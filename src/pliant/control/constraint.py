@@ -151,17 +151,17 @@ class ConstraintControl:
         wanted = self._path.acceleration(now.t) + self.feedback(error, slip, self._integral)
         lower, upper = self._limits.within(self._inputs, self._last, self.sample_time)
         target = wanted - here + effect @ self._last
-        found = closest_inputs(effect, target, lower, upper, preferred=self._braking(now), regularization=1e-12)
+        closest = closest_inputs(effect, target, lower, upper, preferred=self._braking(now), regularization=1e-12)
         self._samples += 1
-        if self._shortfalls.add(now.t, found.inputs, found.binding, found.cut):
+        if self._shortfalls.add(now.t, closest.inputs, closest.binding, closest.cut):
             pass  # saturated: the integral is held
-        elif found.missed > SHORT:
+        elif closest.missed > SHORT:
             self._missed += 1
-            self._worst = max(self._worst, found.missed)
+            self._worst = max(self._worst, closest.missed)
         else:
             self._integral = self._integral + self.sample_time * error
-        self._last = found.inputs
-        return dict(zip(self._inputs, found.inputs.tolist(), strict=True))
+        self._last = closest.inputs
+        return dict(zip(self._inputs, closest.inputs.tolist(), strict=True))
 
     def remarks_on_run(self) -> list[str]:
         """Warnings of a run."""

@@ -154,14 +154,14 @@ def _measurements(
 
 
 def _state_rows(name: str, states: tuple[str, ...]) -> list[np.ndarray]:
-    found = [
+    rows = [
         i for i, x in enumerate(states) if x == name or _coordinate(x) == name or _coordinate(x).startswith(f"{name}.")
     ]
     if name.endswith("/"):
-        found = [i for i, x in enumerate(states) if _coordinate(x).startswith(name)]
-    if not found:
+        rows = [i for i, x in enumerate(states) if _coordinate(x).startswith(name)]
+    if not rows:
         raise UnknownName("state", name, states)
-    return list(np.eye(len(states))[found])
+    return list(np.eye(len(states))[rows])
 
 
 def _coordinate(state: str) -> str:
@@ -191,12 +191,12 @@ class _Problem:
         """Gain and cost matrix, for initial deviations of covariance X."""
         # the cost has several minima: take the better one of two
         starts = (self._nearest(central.gain, X), np.zeros(self.mask.shape))
-        found = [pair for K in starts if (pair := self._from(K, X)) is not None]
-        if not found:
+        solutions = [pair for K in starts if (pair := self._from(K, X)) is not None]
+        if not solutions:
             raise ValueError(
                 "no stabilizing gains of this structure were found; add measurements to the groups, or merge some of them"
             )
-        return min(found, key=lambda pair: float(np.sum(pair[1] * X)))
+        return min(solutions, key=lambda pair: float(np.sum(pair[1] * X)))
 
     def _from(self, K: np.ndarray, X: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
         """The minimum found from K; None if no decaying loop is found."""
@@ -262,9 +262,9 @@ class _Problem:
         )  # measurements scaled to unit size
         scaled = Y / np.outer(size, size)
         matrix = H[np.ix_(at[:, 0], at[:, 0])] * scaled[np.ix_(at[:, 1], at[:, 1])]
-        found = scipy.linalg.lstsq(matrix, (Z / size)[at[:, 0], at[:, 1]], cond=1e-12)[0]
+        solution = scipy.linalg.lstsq(matrix, (Z / size)[at[:, 0], at[:, 1]], cond=1e-12)[0]
         K = np.zeros(self.mask.shape)
-        K[at[:, 0], at[:, 1]] = found
+        K[at[:, 0], at[:, 1]] = solution
         return np.asarray(K / size)
 
     def _nearest(self, gain: np.ndarray, X: np.ndarray) -> np.ndarray:
@@ -282,18 +282,18 @@ class _Problem:
         inverse, fresh, still = _inverse(curvature), True, 0
         for _ in range(SEARCH.iterations):
             way = -inverse @ gradient
-            found, step = self._along(K, way, float(gradient @ way), here[0], X, ease)
-            if found is None:
+            better, step = self._along(K, way, float(gradient @ way), here[0], X, ease)
+            if better is None:
                 if fresh:
                     break
                 inverse, fresh = _inverse(self._slope(K, here[1], here[2], ease)[1]), True
                 continue
             gain = K.copy()
             gain[self.mask] += step * way
-            after, _ = self._slope(gain, found[1], found[2], ease)
+            after, _ = self._slope(gain, better[1], better[2], ease)
             inverse, fresh = _updated(inverse, step * way, after - gradient), False
-            still = still + 1 if here[0] - found[0] < SEARCH.good_enough * here[0] else 0
-            K, gradient, here = gain, after, found
+            still = still + 1 if here[0] - better[0] < SEARCH.good_enough * here[0] else 0
+            K, gradient, here = gain, after, better
             if still > SEARCH.patience or (ease and self._ease(K) == 0):
                 break
         return K, here[1]
@@ -307,9 +307,9 @@ class _Problem:
         while slope < 0 and step > SEARCH.shortest:
             other = K.copy()
             other[self.mask] += step * way
-            found = self._cost(other, X, ease)
-            if found is not None and found[0] < value + 1e-4 * step * slope:
-                return found, step
+            better = self._cost(other, X, ease)
+            if better is not None and better[0] < value + 1e-4 * step * slope:
+                return better, step
             step /= 2
         return None, 0.0
 

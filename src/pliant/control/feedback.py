@@ -131,9 +131,11 @@ class StateFeedback:
 
     Attributes:
         equations: of the robot, for names and rest values.
-        regulator: from `lqr`; if it is discrete, the controller has its sample time and delay. reduction: needed if the
-        regulator was designed on slow modes. observer: needed if states are estimated from outputs instead of measured. limits:
-        of the inputs; `share` redistributes what bounds cut off over redundant inputs (tendons).
+        regulator: from `lqr`; if it is discrete, the controller has its sample time and delay.
+        reduction: needed if the regulator was designed on slow modes.
+        observer: needed if states are estimated from outputs instead of measured.
+        limits: of the inputs.
+        share: redistribute what bounds cut off over redundant inputs (tendons).
         guess: deviation that the observer starts from (states of the reduced system); zero by default.
         period: sample time [s] of a continuous design.
         noise: standard deviations of the measured outputs by name, drawn with `seed`.
@@ -298,8 +300,8 @@ class StateFeedback:
     @property
     def gain_values(self) -> dict[str, np.ndarray]:
         """The regulator's gain (inputs x states), and that of the observer (states x outputs) if there is one."""
-        found = {"gain": np.array(self.regulator.gain)}
-        return found if self.observer is None else found | {"observer_gain": np.array(self.observer.gain)}
+        gains = {"gain": np.array(self.regulator.gain)}
+        return gains if self.observer is None else gains | {"observer_gain": np.array(self.observer.gain)}
 
     def with_gains(self, values: Mapping[str, Any]) -> StateFeedback:
         """The same with other gains; poles and covariances are still those of the design."""
@@ -358,24 +360,24 @@ class StateFeedback:
         by_x -= K.T @ by_wanted
         n = len(x) - known
         by_earlier[:known] += by_x[n:]
-        found = CommandCotangents(np.zeros(len(now.v)), np.zeros(len(now.v)), np.zeros(0), gains)
+        cotangents = CommandCotangents(np.zeros(len(now.v)), np.zeros(len(now.v)), np.zeros(0), gains)
         if self.observer is None:
             by_deviation = by_x[:n] if self.reduction is None else self.reduction.onto.T @ by_x[:n]
-            found.q, found.v = self._deviation.undo(now.q, by_deviation)
+            cotangents.q, cotangents.v = self._deviation.undo(now.q, by_deviation)
         else:
             seen, L = self.observer.linear, self.observer.gain
             before = np.concatenate([estimate, past[:known]])
             by_corrected = np.concatenate([by_x[:n], np.zeros(known)])
             surprise = sample.measured - self._zero - seen.C @ before - seen.D @ in_force
             gains["observer_gain"] = np.outer(by_corrected, surprise)
-            found.outputs = L.T @ by_corrected
-            found.design = -found.outputs
-            by_before = by_corrected - seen.C.T @ found.outputs
+            cotangents.outputs = L.T @ by_corrected
+            cotangents.design = -cotangents.outputs
+            by_before = by_corrected - seen.C.T @ cotangents.outputs
             by_estimate = by_before[:n]
             by_earlier[:known] += by_before[n:]
-            by_in_force = by_in_force - seen.D.T @ found.outputs
-        found.memory = np.concatenate([by_estimate, by_earlier, by_in_force, by_last_before])
-        return found
+            by_in_force = by_in_force - seen.D.T @ cotangents.outputs
+        cotangents.memory = np.concatenate([by_estimate, by_earlier, by_in_force, by_last_before])
+        return cotangents
 
     def matrices(self) -> Matrices:
         """All numbers of the controller, for export."""

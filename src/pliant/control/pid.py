@@ -205,21 +205,24 @@ def _undo_inputs(
     clamped = (u <= within[0]) | (u >= within[1])
     least = LeastSquares(A / scale, b, about * scale, u * scale, clamped, SEARCH.preference)
     _check(at, least, B, r)
-    found = undo_least_squares(least, by / scale)
+    cotangents = undo_least_squares(least, by / scale)
     # columns were scaled to the same size
     by_scale = (
-        -by * u / scale + found.preferred * about + found.bounds * u - np.sum(found.effect * A, axis=0) / scale**2
+        -by * u / scale
+        + cotangents.preferred * about
+        + cotangents.bounds * u
+        - np.sum(cotangents.effect * A, axis=0) / scale**2
     )
-    by_A = found.effect / scale + A * np.where(size > 0, by_scale / scale, 0.0)
-    w, w_c = P @ by_A, P @ found.wanted
+    by_A = cotangents.effect / scale + A * np.where(size > 0, by_scale / scale, 0.0)
+    w, w_c = P @ by_A, P @ cotangents.wanted
     q, by_metric = _through_metric(at, np.column_stack([B, c]), np.column_stack([A, b]), np.column_stack([w, w_c]))
     here = at.tangent(u)
     q += here.T @ w_c
     for j, name in enumerate(control.used):  # also through c, in which r + B u is r without inputs
         step = _input_step(control, name, u[j])
         q -= (at.tangent(u + step * np.eye(len(u))[j]) - here).T @ (w[:, j] + u[j] * w_c) / step
-    by_limits = by_last(*bounds, within, u, found.bounds * scale)
-    return InputCotangents(w_c, q, found.preferred * scale, by_limits, by_metric, B, w)
+    by_limits = by_last(*bounds, within, u, cotangents.bounds * scale)
+    return InputCotangents(w_c, q, cotangents.preferred * scale, by_limits, by_metric, B, w)
 
 
 def _input_step(control: PidControl, name: str, value: float) -> float:
@@ -302,12 +305,12 @@ def _by_others(at: SampleModel, back: InputCotangents, names: tuple[str, ...], a
         step = NUMBERS.step * (abs(value) or 1.0)
         return float(WEIGHTS @ [function(value + k * step) for k in OFFSETS]) / step
 
-    found = {}
+    by_others = {}
     for name in names:
         if name not in control.used:
             value = float(given[control.equations.inputs.index(name)])
-            found[name] = derivative(lambda x, name=name: paired({name: x}), value)  # type: ignore[misc]
-    return found
+            by_others[name] = derivative(lambda x, name=name: paired({name: x}), value)  # type: ignore[misc]
+    return by_others
 
 
 Gain: TypeAlias = float | Sequence[float] | np.ndarray

@@ -85,16 +85,16 @@ class StaticControl:
         lower, upper = limits.within(model.inputs, self._last, self.sample_time)
         wish = gain @ model.u + correction
         w = model.weights
-        found = closest_inputs(w[:, None] * gain, w * wish, lower, upper, preferred=model.u, regularization=1e-10)
-        short = self._shortfalls.add(now.t, found.inputs, found.binding, found.cut)
+        closest = closest_inputs(w[:, None] * gain, w * wish, lower, upper, preferred=model.u, regularization=1e-10)
+        short = self._shortfalls.add(now.t, closest.inputs, closest.binding, closest.cut)
         if missed > 1e-3 * max(1e-6, float(np.linalg.norm(w * wanted)), typical_size(self.task)):
             self._missed += 1
             self._far = max(self._far, missed)
         elif not short:
             self._sum = self._sum + self.sample_time * error
-        self._last = found.inputs
+        self._last = closest.inputs
         self.seconds.append(time.perf_counter() - begin)
-        return dict(zip(model.inputs, found.inputs.tolist(), strict=True))
+        return dict(zip(model.inputs, closest.inputs.tolist(), strict=True))
 
     def remarks_on_run(self) -> list[str]:
         """Warnings of a run."""

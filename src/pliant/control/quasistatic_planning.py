@@ -76,20 +76,22 @@ def plan_slow(
     search = _Search(eqs, goal, names, held, obstacles, (knots, stations), parameters)
     search.begin(start or {}, guess)
     coefficients, message, count = search.solve(iterations)
-    found = search.trajectory(coefficients, duration, intervals, message, count)
-    if found.status == "converged":
-        _check_rates(found, held)
-    return found
+    trajectory = search.trajectory(coefficients, duration, intervals, message, count)
+    if trajectory.status == "converged":
+        _check_rates(trajectory, held)
+    return trajectory
 
 
-def _check_rates(found: Trajectory, limits: Limits) -> None:
+def _check_rates(trajectory: Trajectory, limits: Limits) -> None:
     """Reject a plan that exceeds the rate limit of an actuator; the path itself is independent of its duration."""
     for name, rate in limits.rate.items():
-        used = np.abs(np.diff(found.inputs[:, found.input_names.index(name)]) / np.diff(found.time)).max()
+        used = np.abs(
+            np.diff(trajectory.inputs[:, trajectory.input_names.index(name)]) / np.diff(trajectory.time)
+        ).max()
         if used > (1 + 1e-6) * rate:
             raise ValueError(
                 f"the plan changes the input '{name}' at {used:.4g} per second, above its rate of {rate:.4g}; "
-                f"give it {found.time[-1] * used / rate:.3g} s or more"
+                f"give it {trajectory.time[-1] * used / rate:.3g} s or more"
             )
 
 
@@ -177,13 +179,13 @@ class _Search:
         bounds = list(
             zip(np.tile(self.lower / self.scale, self.knots), np.tile(self.upper / self.scale, self.knots), strict=True)
         )
-        found = scipy.optimize.minimize(
+        minimum = scipy.optimize.minimize(
             cost, (self.guess / self.scale).ravel(), jac=True, method="SLSQP", bounds=bounds,
             constraints=[goal, clear] if self.obstacles else [goal], options={"maxiter": iterations, "ftol": 1e-6},
         )  # fmt: skip
-        u = np.clip(found.x.reshape(-1, m) * self.scale, self.lower, self.upper)
-        message = "" if found.success else str(found.message)
-        return np.vstack([self.u0, u]), message, int(found.nit)
+        u = np.clip(minimum.x.reshape(-1, m) * self.scale, self.lower, self.upper)
+        message = "" if minimum.success else str(minimum.message)
+        return np.vstack([self.u0, u]), message, int(minimum.nit)
 
     def _walk(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Distance to the goal and clearance of the obstacles [size of the robot], with their derivatives."""
@@ -212,10 +214,10 @@ class _Search:
     def _gaps(self, sphere: Sphere, by_input: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Distances from the obstacle [m] of its frames in the current pose, and their derivatives with respect to the inputs."""
         model, least = self.model, sphere.distances
-        found = model.eqs.frames(model.q, names=tuple(least), parameters=self.parameters)
+        frames = model.eqs.frames(model.q, names=tuple(least), parameters=self.parameters)
         gaps, slopes = np.zeros(len(least)), np.zeros((len(least), by_input.shape[1]))
         for i, name in enumerate(least):
-            away = found[name].position - np.asarray(sphere.center, dtype=float)
+            away = frames[name].position - np.asarray(sphere.center, dtype=float)
             distance = float(np.linalg.norm(away)) + 1e-12
             J = model.eqs.frame_jacobian(name, model.q, parameters=self.parameters)[:3]
             gaps[i], slopes[i] = distance - least[name], away / distance @ J @ by_input

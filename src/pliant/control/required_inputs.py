@@ -157,8 +157,8 @@ class _RequiredMotion:
     def lacking(self, u: np.ndarray) -> np.ndarray:
         """Missing generalized forces (nv) of the motion with inputs u, including those of constraints."""
         inputs = self._values(u)
-        found = self.eqs.inverse_dynamics(self.q, self.v, self.a, t=self.t, inputs=inputs, parameters=self.parameters)
-        return self.extra + found
+        forces = self.eqs.inverse_dynamics(self.q, self.v, self.a, t=self.t, inputs=inputs, parameters=self.parameters)
+        return self.extra + forces
 
     def round_off(self, u: np.ndarray, weighed: ForceMetric) -> float:
         """Size of weighted forces, with inputs u, below which they are round-off in this state."""
@@ -173,8 +173,8 @@ class _RequiredMotion:
     def by_input(self, u: np.ndarray) -> np.ndarray:
         """Generalized forces per input (nv x m) at inputs u."""
         inputs = self._values(u)
-        found = self.eqs.input_derivative(self.q, self.v, t=self.t, inputs=inputs, parameters=self.parameters)
-        return np.asarray(-found[:, self.columns])
+        derivative = self.eqs.input_derivative(self.q, self.v, t=self.t, inputs=inputs, parameters=self.parameters)
+        return np.asarray(-derivative[:, self.columns])
 
 
 @dataclass(frozen=True)
@@ -210,10 +210,10 @@ def _settle(
         near = None if liked is None else liked * scale
         if count >= SEARCH.patience:
             near = u * scale  # lines that alternate between slack and taut: stay close to the current inputs
-        found = closest_inputs(
+        closest = closest_inputs(
             effect / scale, wanted, lower * scale, upper * scale, preferred=near, regularization=SEARCH.preference
         )
-        change = found.inputs / scale - u
+        change = closest.inputs / scale - u
         step = float(np.linalg.norm(effect @ change))
         if count >= SEARCH.patience and step > 0.5 * last:
             share = max(0.5 * share, SEARCH.shortest)
@@ -223,7 +223,7 @@ def _settle(
         # inputs that act linearly are found in one step, up to the round-off of large forces that cancel
         linear = np.linalg.norm(by_input - before) <= SEARCH.settled * np.linalg.norm(by_input)
         if step <= SEARCH.settled * in_play or linear:
-            return _IterationEnd(u, by_input, effect / scale, scale, wanted, found)
+            return _IterationEnd(u, by_input, effect / scale, scale, wanted, closest)
         before = by_input
     raise InputsNotConverged(
         f"the inputs {', '.join(demand.names)} did not converge: they act too nonlinearly in this state"

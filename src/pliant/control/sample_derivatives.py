@@ -98,17 +98,17 @@ def is_smooth(controller: Any) -> TypeGuard[SmoothController]:
 
 def new_gains(controller: Any, values: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """All gains of a controller, some of them replaced. Raises ArgumentError if one is unknown or has another shape."""
-    found = dict(controller.gain_values)
+    gains = dict(controller.gain_values)
     for name, value in values.items():
-        if name not in found:
-            raise ArgumentError(f"{named(controller)} has no gain '{name}'", f"it has {', '.join(found)}")
+        if name not in gains:
+            raise ArgumentError(f"{named(controller)} has no gain '{name}'", f"it has {', '.join(gains)}")
         made = np.asarray(value, dtype=float)
-        if made.shape != found[name].shape:
+        if made.shape != gains[name].shape:
             raise ArgumentError(
-                f"'{name}' of {named(controller)} has shape {made.shape}; it must be {found[name].shape}"
+                f"'{name}' of {named(controller)} has shape {made.shape}; it must be {gains[name].shape}"
             )
-        found[name] = made
-    return found
+        gains[name] = made
+    return gains
 
 
 @dataclass(frozen=True)

@@ -81,10 +81,10 @@ class StaticModel:
     def rest(self, inputs: Values, near: np.ndarray | None) -> Equilibrium:
         """Begin from the equilibrium with these inputs that is found from a pose (None: the model's), if there is one."""
         self._take(inputs)
-        found = equilibrium(self.eqs, start=near, inputs=self.values, parameters=self.parameters, on_failure="return")
-        if found.status == "converged":
-            self.q, self.multipliers = found.q, found.multipliers
-        return found
+        rest = equilibrium(self.eqs, start=near, inputs=self.values, parameters=self.parameters, on_failure="return")
+        if rest.status == "converged":
+            self.q, self.multipliers = rest.q, rest.multipliers
+        return rest
 
     def begin(self, q: np.ndarray, inputs: Values) -> None:
         """Begin from a pose and the inputs that best balance it."""
@@ -92,12 +92,12 @@ class StaticModel:
         bound = self.eqs.at(inputs=self.values, parameters=self.parameters).binding
         zero = np.zeros(bound.nv)
         self.q = assemble(self.eqs, bound, 0.0, np.array(q, dtype=float), zero).q
-        found = balancing_inputs(
+        balance = balancing_inputs(
             self.eqs, self.q, zero, zero, use=self.inputs, limits=Limits(self.limits.lower, self.limits.upper),
             preferred=self.values, inputs=self.values, parameters=self.parameters,
         )  # fmt: skip
-        self.values |= found.inputs
-        self.multipliers = found.multipliers if len(found.multipliers) else np.zeros(bound.m)
+        self.values |= balance.inputs
+        self.multipliers = balance.multipliers if len(balance.multipliers) else np.zeros(bound.m)
 
     def _take(self, inputs: Values) -> None:
         check_names("input", inputs, self.eqs.inputs)
@@ -232,12 +232,12 @@ class StaticModel:
                 wish = ahead - own + gain @ u
                 # (or, if lines alternate between slack and taut, to the last ones)
                 near = self.preferred if count < SEARCH.patience else u
-                found = closest_inputs(gain, wish, lower, upper, preferred=near, regularization=1e-12)
-                if np.linalg.norm(gain @ found.inputs - wish) <= 1e-6 * np.linalg.norm(ahead) + SEARCH.settled:
+                closest = closest_inputs(gain, wish, lower, upper, preferred=near, regularization=1e-12)
+                if np.linalg.norm(gain @ closest.inputs - wish) <= 1e-6 * np.linalg.norm(ahead) + SEARCH.settled:
                     break  # otherwise out of reach: only the inputs may move the task
-            change = solved[:, :-1] @ (found.inputs - u) + solved[:, -1]
-            self._step(found.inputs - u, change)
-            self.binding = found.binding
+            change = solved[:, :-1] @ (closest.inputs - u) + solved[:, -1]
+            self._step(closest.inputs - u, change)
+            self.binding = closest.binding
             if not np.abs(self.q).max(initial=0.0) < SEARCH.largest:
                 return self._diverged()
             here = self._searched()

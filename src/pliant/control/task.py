@@ -73,12 +73,12 @@ class CheckedValues:
     def __call__(self, t: float) -> np.ndarray:
         """The values at a time [s]."""
         with np.errstate(all="ignore"):
-            found = np.asarray(self.function(t), dtype=float)
-        if found.shape != (self.size,):
-            raise ValueError(f"{self.title} has {found.size} values for {self.size} components; give one for each")
-        if not np.all(np.isfinite(found)):
-            raise ValueError(f"{self.title} is {found.tolist()} at t = {t:g} s; it must be finite throughout the run")
-        return found
+            values = np.asarray(self.function(t), dtype=float)
+        if values.shape != (self.size,):
+            raise ValueError(f"{self.title} has {values.size} values for {self.size} components; give one for each")
+        if not np.all(np.isfinite(values)):
+            raise ValueError(f"{self.title} is {values.tolist()} at t = {t:g} s; it must be finite throughout the run")
+        return values
 
 
 # Functions of time are classes, not lambdas, so that paths, and controllers that follow them, can be pickled.
@@ -272,14 +272,14 @@ class SearchTask:
 
 def searched(task: Task, eqs: Equations, q: np.ndarray, parameters: Values | None) -> SearchTask:
     """A task in a pose for a search; a part may define a variant (`searched`) with a nonzero derivative everywhere."""
-    found = []
+    tasks = []
     for part in parts(task):
         if hasattr(part, "searched"):
-            found.append(part.searched(eqs, q, parameters))
+            tasks.append(part.searched(eqs, q, parameters))
         else:
             value = part.motion(eqs, q, np.zeros(len(eqs.rates)), None, parameters).value
-            found.append((value, part.jacobian(eqs, q, parameters), np.ones(part.size)))
-    values, jacobians, weights = zip(*found, strict=True)
+            tasks.append((value, part.jacobian(eqs, q, parameters), np.ones(part.size)))
+    values, jacobians, weights = zip(*tasks, strict=True)
     return SearchTask(np.concatenate(values), np.vstack(jacobians), np.concatenate(weights))
 
 

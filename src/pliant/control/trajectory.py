@@ -92,8 +92,8 @@ class Sphere:
     def clearance(self, eqs: Equations, q: np.ndarray, *, parameters: Values | None = None) -> float:
         """Clearance between the obstacle and the nearest frame (including its radius) in a pose [m]."""
         least, center = self.distances, np.asarray(self.center, dtype=float)
-        found = eqs.frames(q, names=tuple(least), parameters=parameters)
-        return min(float(np.linalg.norm(found[x].position - center)) - least[x] for x in least)
+        frames = eqs.frames(q, names=tuple(least), parameters=parameters)
+        return min(float(np.linalg.norm(frames[x].position - center)) - least[x] for x in least)
 
 
 @dataclass(frozen=True, repr=False)
@@ -286,8 +286,8 @@ class _Problem:
         }
         program: Any = {"x": x, "f": self.cost, "g": g}
         solver = ca.nlpsol("plan", "ipopt", program, options)
-        found = solver(x0=first, lbx=lower, ubx=upper, lbg=low, ubg=high)
-        q, v, a, u, T = ca.Function("parts", [x], list(parts.values()))(found["x"])
+        solution = solver(x0=first, lbx=lower, ubx=upper, lbg=low, ubg=high)
+        q, v, a, u, T = ca.Function("parts", [x], list(parts.values()))(solution["x"])
         stats = solver.stats()
         status = Status.CONVERGED if stats["success"] else Status.FAILED
         message = "planned" if stats["success"] else _advice(stats["return_status"])
@@ -295,7 +295,7 @@ class _Problem:
         time = np.linspace(0.0, float(T), self.n + 1)
         qs, vs, accelerations = (np.asarray(m).T[every] for m in (q, v, a))
         return Trajectory(
-            status, message, time, qs, vs, accelerations, np.asarray(u).T, self.eqs.inputs, float(found["f"]),
+            status, message, time, qs, vs, accelerations, np.asarray(u).T, self.eqs.inputs, float(solution["f"]),
             int(stats["iter_count"]),
         )  # fmt: skip
 

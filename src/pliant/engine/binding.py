@@ -252,8 +252,8 @@ class Binding:
 
     def forward(self, t: float, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
         """Accelerations [nv] and multipliers [m]."""
-        found: tuple[np.ndarray, np.ndarray] = self.program.calls.forward(self, t, q, v)
-        return found
+        accelerations: tuple[np.ndarray, np.ndarray] = self.program.calls.forward(self, t, q, v)
+        return accelerations
 
     def fastest_rate(self, t: float, q: Any, v: Any) -> float:
         """Magnitude [1/s] of the fastest vibration or decay about a state, by power iteration; infinite if a rate has no mass."""
@@ -263,13 +263,13 @@ class Binding:
         """Accelerations and their exact derivatives with respect to increments of q and to v (unconstrained systems)."""
         if self.m:
             raise EvaluationError("derivatives of constrained accelerations: use linearized")
-        found: tuple[np.ndarray, np.ndarray, np.ndarray] = self.program.calls.forward_derivatives(self, t, q, v)
-        return found
+        derivatives: tuple[np.ndarray, np.ndarray, np.ndarray] = self.program.calls.forward_derivatives(self, t, q, v)
+        return derivatives
 
     def inverse(self, t: float, q: Any, v: Any, a: Any) -> np.ndarray:
         """M a + h [nv]."""
-        found: np.ndarray = self.program.calls.inverse(self, t, q, v, a)
-        return found
+        efforts: np.ndarray = self.program.calls.inverse(self, t, q, v, a)
+        return efforts
 
     def linearized(self, t: float, q: Any, v: Any, a: Any, multipliers: Any) -> LinearizedEquations:
         """Residual, constraints and exact tangents."""
@@ -322,18 +322,18 @@ class Binding:
 
     def node_poses(self, q: Any) -> tuple[np.ndarray, np.ndarray]:
         """Rotation matrices (nodes x 3 x 3) and positions (nodes x 3) of all nodes; node 0 is the world."""
-        found: tuple[np.ndarray, np.ndarray] = self.program.calls.node_poses(self, q)
-        return found
+        poses: tuple[np.ndarray, np.ndarray] = self.program.calls.node_poses(self, q)
+        return poses
 
     def node_twists(self, q: Any, v: Any) -> np.ndarray:
         """World twists (linear velocity at the world's origin, angular) of all nodes, nodes x 6."""
-        found: np.ndarray = self.program.calls.node_twists(self, q, v)
-        return found
+        twists: np.ndarray = self.program.calls.node_twists(self, q, v)
+        return twists
 
     def node_jacobian(self, q: Any, node: int) -> np.ndarray:
         """World twist of a node per rate, 6 x nv."""
-        found: np.ndarray = self.program.calls.node_jacobian(self, q, np.array([[node, 0]], dtype=np.int32))
-        return found
+        jacobian: np.ndarray = self.program.calls.node_jacobian(self, q, np.array([[node, 0]], dtype=np.int32))
+        return jacobian
 
     def node_subspaces(self, q: Any, nodes: Iterable[int]) -> list[np.ndarray]:
         """World twists of nodes per rate of the element that moves each of them, 6 x the number of its rates."""
@@ -346,13 +346,13 @@ class Binding:
 
     def node_accelerations(self, t: float, q: Any, v: Any, a: Any) -> np.ndarray:
         """World spatial accelerations of all nodes (at the world's origin), nodes x 6."""
-        found: np.ndarray = self.program.calls.node_accelerations(self, t, q, v, a)
-        return found
+        accelerations: np.ndarray = self.program.calls.node_accelerations(self, t, q, v, a)
+        return accelerations
 
     def energies(self, t: float, q: Any, v: Any) -> np.ndarray:
         """Kinetic, potential [J], dissipated power, supplied power [W], largest constraint error."""
-        found: np.ndarray = self.program.calls.energies(self, t, q, v)
-        return found
+        energies: np.ndarray = self.program.calls.energies(self, t, q, v)
+        return energies
 
     def signals(self, t: float) -> tuple[np.ndarray, np.ndarray]:
         """Inputs and signals at time t [s]."""
@@ -385,13 +385,13 @@ class Binding:
 
     def project(self, t: float, q: Any, v: Any, tolerance: float = 1e-12) -> tuple[np.ndarray, np.ndarray]:
         """The closest state (in the mass metric) that satisfies the constraints."""
-        found: tuple[np.ndarray, np.ndarray] = self.program.calls.project(self, t, q, v, tolerance)
-        return found
+        projected: tuple[np.ndarray, np.ndarray] = self.program.calls.project(self, t, q, v, tolerance)
+        return projected
 
     def increment(self, q: Any, x: Any) -> np.ndarray:
         """q with the increment x (nv) applied on the group."""
-        found: np.ndarray = self.program.calls.increment(self, q, x)
-        return found
+        incremented: np.ndarray = self.program.calls.increment(self, q, x)
+        return incremented
 
     def bracket(self, v: np.ndarray) -> np.ndarray:
         """Gamma with d(increment)/dt = change of v - Gamma increment: hat(w) for the rates w of free rotations, zero for others."""

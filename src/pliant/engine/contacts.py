@@ -273,12 +273,12 @@ def read_records(fill: Callable[[int, int], int]) -> np.ndarray:
     status."""
     rows = np.zeros((16, RECORD))
     while True:
-        found = fill(len(rows), rows.ctypes.data)
-        if found < 0:
-            check(-found)
-        if found <= len(rows):
-            return rows[:found].copy()
-        rows = np.zeros((found, RECORD))
+        count = fill(len(rows), rows.ctypes.data)
+        if count < 0:
+            check(-count)
+        if count <= len(rows):
+            return rows[:count].copy()
+        rows = np.zeros((count, RECORD))
 
 
 def contacts_at(binding: Binding, t: float, q: Any, v: Any) -> Contacts:

@@ -205,16 +205,16 @@ class Equations:
                 f"cases must be pairs of parameters and inputs, not {describe(cases)}", "write [({'length': 0.3}, {})]"
             )
         groups: dict[tuple[str, ...], list[int]] = {}
-        found: list[Any] = [None] * len(cases)
+        instances: list[Any] = [None] * len(cases)
         for k, (parameters, inputs) in enumerate(cases):
             if parameters and _all_finite(parameters) and self._are_held(dict(inputs)):
                 groups.setdefault(tuple(parameters), []).append(k)
             else:
-                found[k] = _or_refused(self, inputs, parameters)
+                instances[k] = _or_refused(self, inputs, parameters)
         for names, members in groups.items():
             for k, here in zip(members, self._with_parameters(names, [cases[k] for k in members]), strict=True):
-                found[k] = here
-        return found
+                instances[k] = here
+        return instances
 
     def _with_parameters(
         self, names: tuple[str, ...], cases: Sequence[tuple[Values, InputValues]]
@@ -228,22 +228,22 @@ class Equations:
         changed = {name: np.array([parameters[name] for parameters, _ in cases]) for name in names}
         for name, column in changed.items():
             table[:, at[name]] = column
-        found: list[Any] = list(refused_cases(model, self._parameters, changed))
-        sound = [k for k, reason in enumerate(found) if reason is None]
+        instances: list[Any] = list(refused_cases(model, self._parameters, changed))
+        sound = [k for k, reason in enumerate(instances) if reason is None]
         if not sound:
-            return found
+            return instances
         constants, starts = core.constants_of_cases(table[sound]), initial_states(model, table[sound])
         for k, numbers, start in zip(sound, constants, starts, strict=True):
             if isinstance(numbers, Exception):
-                found[k] = numbers
+                instances[k] = numbers
                 continue
             parameters, inputs = cases[k]
             held = {core.input_index[name]: value for name, value in inputs.items()}
             bound = binding.with_parameters(table[k], numbers, held)  # type: ignore[arg-type]
             here = self._with({**self._inputs, **inputs}, {**self._parameters, **parameters}, bound)  # type: ignore[dict-item]
             here._initial = start
-            found[k] = here
-        return found
+            instances[k] = here
+        return instances
 
     def _are_held(self, inputs: dict[str, Any]) -> bool:
         """Whether these are inputs with finite numbers that replace numbers, the only changes made by controllers."""
@@ -421,8 +421,8 @@ class Equations:
         calls, binding = self._ready(inputs, parameters)
         if v is None:
             q, v, t, binding = self._taken_apart(q, t, binding)
-        found: np.ndarray = calls.inverse(binding, t or 0.0, q, v, a)
-        return found
+        efforts: np.ndarray = calls.inverse(binding, t or 0.0, q, v, a)
+        return efforts
 
     def forward_dynamics(
         self, q: Any, v: Any = None, *, t: float | None = None, inputs: InputValues | None = None,
@@ -437,8 +437,8 @@ class Equations:
             q, v, t, binding = self._taken_apart(q, t, binding)
         if binding.m > 1:
             binding = with_independent_rows(binding, t or 0.0, q, v, calls)
-        found: tuple[np.ndarray, np.ndarray] = calls.forward(binding, t or 0.0, q, v)
-        return found
+        accelerations: tuple[np.ndarray, np.ndarray] = calls.forward(binding, t or 0.0, q, v)
+        return accelerations
 
     def forces(
         self, q: Any, v: Any = None, *, t: float | None = None, inputs: InputValues | None = None,
@@ -545,8 +545,8 @@ class Equations:
         if self.model.system.contacts.laws:
             return _parameter_differences(here, at, a)
         u = np.array(list(here.input_values(at.t).values()))
-        found = self._core.parameter_jacobian(at.q, at.v, a, at.t, u, binding.parameters)
-        return np.asarray(found).reshape(len(self.rates), -1)
+        jacobian = self._core.parameter_jacobian(at.q, at.v, a, at.t, u, binding.parameters)
+        return np.asarray(jacobian).reshape(len(self.rates), -1)
 
     def signal_derivative(self, t: float) -> np.ndarray:
         """d(signals)/d(inputs) at the current inputs at time t [s], signals x inputs."""
@@ -555,8 +555,8 @@ class Equations:
             return np.zeros((count, inputs))
         u, _ = self.binding.signals(t)
         zero = np.zeros(len(u))
-        found = self._core.signal_jacobian(t, u, zero, zero, self.binding.parameters)
-        return np.asarray(found).reshape(count, -1)[:, :inputs]
+        jacobian = self._core.signal_jacobian(t, u, zero, zero, self.binding.parameters)
+        return np.asarray(jacobian).reshape(count, -1)[:, :inputs]
 
     def motion_derivatives(self, t: float) -> tuple[np.ndarray, ...]:
         """Derivatives at time t [s], each signals x inputs of the plan: of the signals, their rates and their accelerations with
@@ -565,8 +565,8 @@ class Equations:
         if self.model.plan.signals is None:
             return tuple(np.zeros((count, inputs)) for _ in range(5))
         u = np.array([self.binding.input_motion(i, t) for i in range(inputs)]).reshape(inputs, 3).T
-        found = self._core.motion_jacobians(t, *u, self.binding.parameters)
-        return tuple(np.asarray(x).reshape(count, inputs, order="F") for x in found)
+        derivatives = self._core.motion_jacobians(t, *u, self.binding.parameters)
+        return tuple(np.asarray(x).reshape(count, inputs, order="F") for x in derivatives)
 
     # -- symbolic ------------------------------------------------------------------------------------------------------
 

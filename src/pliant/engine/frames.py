@@ -42,19 +42,19 @@ def frame_motion(
     """Motions of the named frames; v, or a alone, may be None."""
     frames = _pairs(model, names)
     if v is None:
-        found = calls.frame_poses(bound, q, frames)
+        motion = calls.frame_poses(bound, q, frames)
     elif a is None:
-        found = calls.frame_velocities(bound, q, v, frames)
+        motion = calls.frame_velocities(bound, q, v, frames)
     else:
-        found = calls.frame_accelerations(bound, q, v, a, frames)
-    rotations, positions, *rates = found
+        motion = calls.frame_accelerations(bound, q, v, a, frames)
+    rotations, positions, *rates = motion
     return {name: FrameMotion(positions[k], rotations[k], *(rate[k] for rate in rates)) for k, name in enumerate(names)}
 
 
 def frame_jacobian(model: Model, calls: Calls, bound: Binding, q: Any, name: str) -> np.ndarray:
     """Velocity of a frame's origin and its angular velocity per rate, in world axes, 6 x nv."""
-    found: np.ndarray = calls.frame_jacobian(bound, q, _pairs(model, (name,)))
-    return found
+    jacobian: np.ndarray = calls.frame_jacobian(bound, q, _pairs(model, (name,)))
+    return jacobian
 
 
 def _pairs(model: Model, names: tuple[str, ...]) -> np.ndarray:

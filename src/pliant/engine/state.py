@@ -128,13 +128,13 @@ def with_names(model: Model, state: State, values: Mapping[str, Any]) -> State:
             raise ArgumentError(f"'{name}' is a free rotation, not one number", f"give {', '.join(turns[name])}")
         if name not in model.q_names and name not in rates:
             raise UnknownName("coordinate or rate", name, (*model.q_names, *rates))
-        found = number(f"'{name}'", value, hint=SI_HINT)
+        si_value = number(f"'{name}'", value, hint=SI_HINT)
         if name in rates:
-            v[rates[name]] = found
-            asked[rate_name(model.v_names[rates[name]])] = found
+            v[rates[name]] = si_value
+            asked[rate_name(model.v_names[rates[name]])] = si_value
         else:
-            q[model.q_names.index(name)] = found
-            asked[name] = found
+            q[model.q_names.index(name)] = si_value
+            asked[name] = si_value
     for parts in turns.values():
         given = [name for name in parts if name in values]
         if given and len(given) < len(parts):

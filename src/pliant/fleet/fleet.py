@@ -253,8 +253,8 @@ class Fleet:
             self._parameters[which, at[name]] = column
         self._engine.put_parameters(which, self._parameters[which])
         if hasattr(self, "_start") and not is_arrays(self._start_given):
-            found = starts_of_each(self.eqs, self._parameters, self.parameter_names, self._start_given, which)
-            for rows, values in zip(self._start, found, strict=True):
+            starts = starts_of_each(self.eqs, self._parameters, self.parameter_names, self._start_given, which)
+            for rows, values in zip(self._start, starts, strict=True):
                 rows[:, self._device.read(which)] = self._device.own(values)
 
     def outputs(self, names: str | Sequence[str] | None = None) -> dict[str, Any]:
@@ -263,8 +263,8 @@ class Fleet:
         check_names("output", wanted, output_names(self.eqs.model))
         if not wanted:
             return {}
-        found = self._engine.outputs(wanted)
-        return {name: rows[0].copy() if len(rows) == 1 else rows.T.copy() for name, rows in found.items()}
+        outputs = self._engine.outputs(wanted)
+        return {name: rows[0].copy() if len(rows) == 1 else rows.T.copy() for name, rows in outputs.items()}
 
     def frame(self, name: str) -> FramePoses:
         """Poses of a frame at the current states."""
@@ -291,24 +291,24 @@ class Fleet:
 
     def _indices(self, mask: Any) -> Any:
         """Indices of robots from a mask or from indices."""
-        found = self._device.read(mask)
-        if found.dtype == bool:
-            if found.shape != (self.count,):
-                raise ArgumentError(f"the mask must have {self.count} booleans; its shape is {found.shape}")
-            return found.nonzero()[0]
-        if found.dtype.kind not in "iu" or found.ndim != 1:
+        indices = self._device.read(mask)
+        if indices.dtype == bool:
+            if indices.shape != (self.count,):
+                raise ArgumentError(f"the mask must have {self.count} booleans; its shape is {indices.shape}")
+            return indices.nonzero()[0]
+        if indices.dtype.kind not in "iu" or indices.ndim != 1:
             raise ArgumentError("the mask must be one-dimensional, with booleans or indices of robots")
-        if found.size and (int(found.min()) < 0 or int(found.max()) >= self.count):
+        if indices.size and (int(indices.min()) < 0 or int(indices.max()) >= self.count):
             raise ArgumentError(f"indices of robots range from 0 to {self.count - 1}")
-        return found
+        return indices
 
     def _shaped(self, what: str, values: Any, shape: tuple[int, ...]) -> Any:
         """An array on the device, of this shape or from a number for all."""
-        found = self._device.read(values)
-        if found.ndim and found.shape != shape:
+        shaped = self._device.read(values)
+        if shaped.ndim and shaped.shape != shape:
             wanted = " x ".join(str(n) for n in shape)
-            raise ArgumentError(f"{what} must be an array of {wanted}; its shape is {found.shape}")
-        return found
+            raise ArgumentError(f"{what} must be an array of {wanted}; its shape is {shaped.shape}")
+        return shaped
 
 
 def to_numpy(values: Any) -> Any:

@@ -115,20 +115,20 @@ def _macros(text: str) -> set[str]:
 
 def _private_names(text: str) -> set[str]:
     """Names that are private to a file: functions, types, constants and tables, which are declared at the beginnings of lines."""
-    found: set[str] = set()
+    names: set[str] = set()
     for line in text.splitlines():
         words = line.split()
         if line.startswith(("static ", "PL_INLINE ", "PL_NOINLINE static ")):
-            found.add(_last_word(line.partition("(")[0].partition(" =")[0].partition("[")[0]))
+            names.add(_last_word(line.partition("(")[0].partition(" =")[0].partition("[")[0]))
         elif line.startswith("typedef ") and line.endswith(" {"):
-            found.add(words[2])
+            names.add(words[2])
         elif line.startswith(("typedef ", "} ")) and line.endswith(";") and ")(" not in line:
-            found.add(_last_word(line.partition(" __attribute__")[0]))
+            names.add(_last_word(line.partition(" __attribute__")[0]))
     for before, after in pairwise(text.split("{")):
         if _last_line(before).startswith(("enum ", "typedef enum ")):
             members = (x.partition("=")[0].strip() for x in _without_comments(after.partition("}")[0]).split(","))
-            found.update(filter(None, members))
-    return found - _macros(text)
+            names.update(filter(None, members))
+    return names - _macros(text)
 
 
 def _last_word(text: str) -> str:

@@ -218,11 +218,11 @@ def find_file(document: Document, given: str) -> str:
     """The path of a file of a robot, relative to the folder of the robot; raises FileProblem if it is not in a declared folder."""
     for name in _candidates(document, given):
         try:
-            found = document.source.find(name)
+            file = document.source.find(name)
         except FileProblem:
             continue
         assert document.source.folder is not None, "files are found in folders"
-        return os.path.relpath(found, document.source.folder.resolve())
+        return os.path.relpath(file, document.source.folder.resolve())
     hint = "declare its folder, or that of its package, with --folder (in Python, `folders`)"
     raise FileProblem("its file is in none of the declared folders", hint)
 
@@ -263,9 +263,9 @@ def angle(value: float) -> Any:
 
 def vector(values: Iterable[float]) -> list[Any]:
     """The numbers of a vector; those that are round-off become zero."""
-    found = [float(value) for value in values]
-    least = ROUNDING.negligible * 1e-2 * max(map(abs, found), default=0.0)
-    return [number(value if abs(value) > least else 0.0) for value in found]
+    numbers = [float(value) for value in values]
+    least = ROUNDING.negligible * 1e-2 * max(map(abs, numbers), default=0.0)
+    return [number(value if abs(value) > least else 0.0) for value in numbers]
 
 
 def axis(direction: Numbers) -> Any:

@@ -330,7 +330,7 @@ class Reader:
         """The keys of a free joint; its coordinates in MuJoCo are the pose of the body in the world."""
         model = self.model
         at, v = model.jnt_qposadr[j], model.jnt_dofadr[j]
-        found: dict[str, Any] = {}
+        keys_by_letter: dict[str, Any] = {}
         for k, letter in enumerate("xyz"):
             keys = {
                 "initial": self.starts[at + k],
@@ -338,11 +338,11 @@ class Reader:
                 "damper": model.dof_damping[v + k],
                 "armature": model.dof_armature[v + k],
             }
-            found[letter] = {key: number(value) for key, value in keys.items() if value}
+            keys_by_letter[letter] = {key: number(value) for key, value in keys.items() if value}
             if j in self.turned and self.turned[j][k]:
-                found[letter]["input"] = "=" + " + ".join(self.turned[j][k])
-        found["orientation"] = self.orientation(j)
-        return {key: value for key, value in found.items() if value}
+                keys_by_letter[letter]["input"] = "=" + " + ".join(self.turned[j][k])
+        keys_by_letter["orientation"] = self.orientation(j)
+        return {key: value for key, value in keys_by_letter.items() if value}
 
     def orientation(self, j: int) -> dict[str, Any]:
         """The keys of a free rotation: its start, and what acts on it."""
@@ -414,29 +414,31 @@ class Reader:
 
     def finished(self, j: int) -> dict[str, Any]:
         """The keys of a coordinate, with everything that acts on it."""
-        found, entry = self.coordinates[j], dict[str, Any]()
+        coordinate, entry = self.coordinates[j], dict[str, Any]()
         start, rate = float(self.starts[self.model.jnt_qposadr[j]]), float(self.rates[self.model.jnt_dofadr[j]])
-        if start and not found.is_tied:
-            entry["initial"] = (angle if found.is_angle else number)(start)
-        if rate and not found.is_tied:
+        if start and not coordinate.is_tied:
+            entry["initial"] = (angle if coordinate.is_angle else number)(start)
+        if rate and not coordinate.is_tied:
             entry["rate"] = number(rate)
-        if found.stiffness:
-            rest = (angle if found.is_angle else number)(found.rest)
+        if coordinate.stiffness:
+            rest = (angle if coordinate.is_angle else number)(coordinate.rest)
             entry["spring"] = (
-                {"coefficient": number(found.stiffness), "rest": rest} if found.rest else number(found.stiffness)
+                {"coefficient": number(coordinate.stiffness), "rest": rest}
+                if coordinate.rest
+                else number(coordinate.stiffness)
             )
-        if found.damping:
-            entry["damper"] = number(found.damping)
-        entry |= found.entry
-        if found.inputs:
-            total, unit = " + ".join(found.inputs), "N*m" if found.is_angle else "N"
-            if found.bounds is not None and not found.has_servo:
-                low, high = (number(x, unit) for x in found.bounds)
+        if coordinate.damping:
+            entry["damper"] = number(coordinate.damping)
+        entry |= coordinate.entry
+        if coordinate.inputs:
+            total, unit = " + ".join(coordinate.inputs), "N*m" if coordinate.is_angle else "N"
+            if coordinate.bounds is not None and not coordinate.has_servo:
+                low, high = (number(x, unit) for x in coordinate.bounds)
                 total = f"max({low}, min({high}, {total}))"
                 if self.drives_others:
                     message = "the largest force of a joint does not limit actuators of tendons and sites here"
                     self.note(message, self.model.name("jnt", j), "joint")
-            elif found.bounds is not None:
+            elif coordinate.bounds is not None:
                 message = "the largest force of all actuators of a joint is not imported, since one of them is a servo"
                 self.note(message, self.model.name("jnt", j), "joint")
             entry["input"] = f"={total}"
@@ -617,12 +619,12 @@ def _read(reader: Reader, u: int) -> Actuator | None:
     bias = model.actuator_biasprm[u][:3].astype(float) if model.actuator_biastype[u] == 1 else np.zeros(3)
     constant, stiffness, damping = float(bias[0]), -float(bias[1]), -float(bias[2])
     gain = float(model.actuator_gainprm[u][0])
-    found = Actuator(u, given, kind, target, gear, gain, constant, stiffness, damping)
-    if not _transmits(reader, found):
+    actuator = Actuator(u, given, kind, target, gear, gain, constant, stiffness, damping)
+    if not _transmits(reader, actuator):
         message = "an actuator that acts on neither joints, sites nor tendons of these is not imported"
         reader.note(message, given, *ACTUATORS)
         return None
-    if found.is_servo and not (len(found.shares) == 1 or found.through):
+    if actuator.is_servo and not (len(actuator.shares) == 1 or actuator.through):
         reader.note("a servo on several coordinates is not imported", given, *ACTUATORS)
         return None
     if int(model.actuator_dyntype[u]) == ActuatorDynamics.INTEGRATOR:
@@ -632,7 +634,7 @@ def _read(reader: Reader, u: int) -> Actuator | None:
         reader.note("actuator dynamics are not imported: the force follows the input without delay", given, *ACTUATORS)
     if model.largest("actuator_delay", u):
         reader.note("the delay of an actuator is not imported", given, *ACTUATORS)
-    return found
+    return actuator
 
 
 def _transmits(reader: Reader, actuator: Actuator) -> bool:
@@ -883,9 +885,9 @@ def add_keys(reader: Reader, moving: list[int], joints: dict[str, dict[str, Any]
             reader.note(
                 "a keyframe does not set mocap bodies, states of actuators and nodes of flexes here", given, "key"
             )
-        found = {"parameters": _inputs(reader, k), "joints": {name: entry for name, entry in starts.items() if entry}}
+        values = {"parameters": _inputs(reader, k), "joints": {name: entry for name, entry in starts.items() if entry}}
         name = reader.document.name("variants", given, line=reader.line(given, "key"), kind="key")
-        variants[name] = {key: value for key, value in found.items() if value}
+        variants[name] = {key: value for key, value in values.items() if value}
     if variants:
         reader.document.head["variants"] = variants
 
@@ -905,24 +907,24 @@ def _inputs(reader: Reader, k: int) -> dict[str, Any]:
 
 def _control(model: CompiledMjcf, u: int) -> int:
     """Index of the input of an actuator; in newer versions, actuators may have several inputs."""
-    found = getattr(model, "actuator_ctrladr", None)
-    return u if found is None else int(found[u])
+    addresses = getattr(model, "actuator_ctrladr", None)
+    return u if addresses is None else int(addresses[u])
 
 
 def changes(base: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     """The mapping to merge into `base` to get `other`. Numbers missing in `other` are zero; rotations are replaced."""
-    found: dict[str, Any] = {}
+    changed: dict[str, Any] = {}
     for key in {**base, **other}:
         here, there = base.get(key), other.get(key)
         if here == there:
             continue
         if key == "initial" and (isinstance(here, dict) or isinstance(there, dict)):
-            found[key] = {"axis": "z", "angle": 0} if there is None else there
+            changed[key] = {"axis": "z", "angle": 0} if there is None else there
         elif isinstance(here or {}, dict) and isinstance(there or {}, dict):
-            found[key] = changes(here or {}, there or {})
+            changed[key] = changes(here or {}, there or {})
         else:
-            found[key] = 0 if there is None else there
-    return found
+            changed[key] = 0 if there is None else there
+    return changed
 
 
 OF_JOINTS = {"jointpos": "value", "jointvel": "rate"}
@@ -966,13 +968,13 @@ def _of_frame(reader: Reader, sensor: Element) -> dict[str, Any] | None:
     frame = _frame(reader, sensor.get("objtype"), sensor.get("objname"))
     if sensor.tag not in OF_FRAMES or frame is None:
         return None
-    found: dict[str, Any] = {"frame": frame, "quantity": OF_FRAMES[sensor.tag]}
+    output: dict[str, Any] = {"frame": frame, "quantity": OF_FRAMES[sensor.tag]}
     if sensor.get("refname"):
         other = _frame(reader, sensor.get("reftype"), sensor.get("refname"))
         if other is None or sensor.tag not in RELATIVE:
             return None
-        found["relative_to"] = other
-    return found
+        output["relative_to"] = other
+    return output
 
 
 def _frame(reader: Reader, kind: str, name: str) -> str | None:
@@ -991,15 +993,15 @@ def _frame(reader: Reader, kind: str, name: str) -> str | None:
 
 def name_nodes(reader: Reader) -> dict[int, str]:
     """Frames of the nodes by the number of their body; also names the flexes."""
-    model, found = reader.model, dict[int, str]()
+    model, names = reader.model, dict[int, str]()
     for f in range(model.nflex):
         given = model.name("flex", f)
         name = reader.document.name("things", given, line=reader.line(given, "flexcomp"), kind="flex")
         reader.flexes[f] = name
         for k, i in enumerate(_vertices(reader, f)):
-            if model.body_jntnum[i] == 3 and model.body_mass[i] and i not in found:
-                found[int(i)] = f"{name}.n{k + 1}"
-    return found
+            if model.body_jntnum[i] == 3 and model.body_mass[i] and i not in names:
+                names[int(i)] = f"{name}.n{k + 1}"
+    return names
 
 
 def _vertices(reader: Reader, f: int) -> np.ndarray:
@@ -1050,9 +1052,9 @@ def _springs(reader: Reader, f: int) -> dict[str, Any]:
     lengths, ends = model.flexedge_length0[_range(reader, f)], model.flex_edge[_range(reader, f)]
     stiffness, damping = float(model.flex_edgestiffness[f]), float(model.flex_edgedamping[f])
     first = float(lengths[0])
-    found: dict[str, Any] = {"stiffness": number(stiffness * first, "N")}
+    springs: dict[str, Any] = {"stiffness": number(stiffness * first, "N")}
     if np.ptp(lengths) < 1e-12 * first:
-        return found | ({"edges": {"all": {"viscosity": number(damping * first)}}} if damping else {})
+        return springs | ({"edges": {"all": {"viscosity": number(damping * first)}}} if damping else {})
     sets = {f"edge{k + 1}": {"nodes": [int(a) + 1, int(b) + 1]} for k, (a, b) in enumerate(ends)}
     values = {
         name: {
@@ -1061,4 +1063,4 @@ def _springs(reader: Reader, f: int) -> dict[str, Any]:
         }
         for name, length in zip(sets, lengths, strict=True)
     }
-    return found | {"sets": sets, "edges": values}
+    return springs | {"sets": sets, "edges": values}

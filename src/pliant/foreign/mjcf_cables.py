@@ -67,8 +67,8 @@ class Cable:
         """MuJoCo's names of its bodies, joints, sites and geoms, with the number of their link, counted from 0."""
         last = len(self.points) - 2
         links = [("first", 0), *((str(k), k) for k in range(1, last)), ("last", last)]
-        found = {f"{self.prefix}{letter}_{word}": k for letter in "BJS" for word, k in links}
-        return found | {f"{self.prefix}G{k}": k for k in range(last + 1)}
+        names = {f"{self.prefix}{letter}_{word}": k for letter in "BJS" for word, k in links}
+        return names | {f"{self.prefix}G{k}": k for k in range(last + 1)}
 
     @property
     def length(self) -> float:
@@ -127,21 +127,21 @@ def _read(element: Element, classes: Classes, class_name: str, document: Documen
         document.note(f"`{key}` of the joints of a cable is not imported", line=element.line)
     geom = {**classes.get(class_name, {}).get("geom", {}), **_attributes(element, "geom", classes)}
     section, area, rounding = _section(geom)
-    found = Cable(
+    cable = Cable(
         plain_name(element.get("prefix"), "cable"), points, section, (moduli[0], moduli[1]), 0.0,
         read_number(joint.get("damping", "0")) or 0.0, element.get("initial") or "free",
         config.get("flat", "false") == "true", element.line, element.get("prefix"),
     )  # fmt: skip
-    if "width" in section and not found.is_straight:
+    if "width" in section and not cable.is_straight:
         raise FileProblem("its section is not round, and it is curved")
-    each = found.length / (len(points) - 1)
+    each = cable.length / (len(points) - 1)
     density = read_number(geom["density"]) if "density" in geom else DENSITY
     if "mass" in geom:
         density = (read_number(geom["mass"]) or 0.0) / (area * each + rounding)
-    found.density = (density or 0.0) * (1 + rounding / (area * each))
-    if found.density <= 0:
+    cable.density = (density or 0.0) * (1 + rounding / (area * each))
+    if cable.density <= 0:
         raise FileProblem("it has no mass")
-    return found
+    return cable
 
 
 def _attributes(element: Element, tag: str, classes: Classes) -> dict[str, str]:
@@ -153,10 +153,10 @@ def _attributes(element: Element, tag: str, classes: Classes) -> dict[str, str]:
 
 
 def _numbers(element: Element, key: str, otherwise: str) -> list[float]:
-    found = [read_number(word) for word in (element.get(key) or otherwise).split()]
-    if None in found:
+    numbers = [read_number(word) for word in (element.get(key) or otherwise).split()]
+    if None in numbers:
         raise FileProblem(f"`{key}` is not a list of numbers")
-    return [float(x) for x in found if x is not None]
+    return [float(x) for x in numbers if x is not None]
 
 
 def _points(element: Element) -> np.ndarray:

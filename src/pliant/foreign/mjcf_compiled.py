@@ -99,19 +99,19 @@ def prepare(data: bytes, document: Document) -> MjcfText:
     """The text of an MJCF file for MuJoCo; faults are recorded in the document."""
     root = read_markup(data, document.source.file)
     _Includes(document).expand(root, document.source)
-    found = MjcfText()
-    _attach_models(document, root, found)
+    mjcf = MjcfText()
+    _attach_models(document, root, mjcf)
     _check_counts(document, root, 1)
     _check_finite(document, root)
     if document.faults:
-        return found
-    _replace_cables(document, root, found)
-    found.sensors = [sensor for section in root.all("sensor") for sensor in section.children]
+        return mjcf
+    _replace_cables(document, root, mjcf)
+    mjcf.sensors = [sensor for section in root.all("sensor") for sensor in section.children]
     _remove_unsupported(document, root)
-    _name_things(root, found)
-    _find_meshes(document, root, found)
-    found.text = "".join(_written(root))
-    return found
+    _name_things(root, mjcf)
+    _find_meshes(document, root, mjcf)
+    mjcf.text = "".join(_written(root))
+    return mjcf
 
 
 @dataclass
@@ -151,12 +151,12 @@ class _Includes:
         return root.children
 
 
-def _attach_models(document: Document, root: Element, found: MjcfText, depth: int = 0) -> None:
+def _attach_models(document: Document, root: Element, mjcf: MjcfText, depth: int = 0) -> None:
     """Prepare the models that <attach> uses, as files for MuJoCo."""
     for asset in [element for element in root.walk() if element.tag == "asset"]:
         for model in asset.all("model"):
             try:
-                if depth > 5 or len(found.assets) >= limits().attached:
+                if depth > 5 or len(mjcf.assets) >= limits().attached:
                     raise FileProblem("too many models are attached", most("attached"))
                 path = document.source.find(model.get("file"))
                 check_file(path, "the file", "model")
@@ -170,13 +170,13 @@ def _attach_models(document: Document, root: Element, found: MjcfText, depth: in
             _Includes(document).expand(inner, source)
             for element in inner.walk():
                 element.line = model.line
-            _attach_models(document, inner, found, depth + 1)
+            _attach_models(document, inner, mjcf, depth + 1)
             _check_counts(document, inner, 1)
             _check_finite(document, inner)
             _remove_unsupported(document, inner)
-            _find_meshes(document, inner, found, path.parent)
-            file = f"model{len(found.assets)}.xml"
-            found.assets[file] = "".join(_written(inner)).encode()
+            _find_meshes(document, inner, mjcf, path.parent)
+            file = f"model{len(mjcf.assets)}.xml"
+            mjcf.assets[file] = "".join(_written(inner)).encode()
             model.attributes["file"] = file
 
 
@@ -258,7 +258,7 @@ def _drop_keys(document: Document, root: Element) -> None:
     root.children = [child for child in root.children if child.tag != "keyframe"]
 
 
-def _replace_cables(document: Document, root: Element, found: MjcfText) -> None:
+def _replace_cables(document: Document, root: Element, mjcf: MjcfText) -> None:
     """Read cables and replace each by a site with its pose; newer versions of MuJoCo do not read them."""
     classes = default_classes(root)
     waiting = [(root, "main", False)]
@@ -273,28 +273,28 @@ def _replace_cables(document: Document, root: Element, found: MjcfText) -> None:
             cable = None if is_repeated else read_cable(child, classes, class_name, document)
             if is_repeated:
                 document.note("a <composite> that is repeated is not imported", line=child.line)
-            site = f"{CABLE_SITE}{len(found.cables) + 1}"
+            site = f"{CABLE_SITE}{len(mjcf.cables) + 1}"
             place = {"name": site, "pos": child.get("offset") or "0 0 0"}
             place |= {"quat": child.get("quat")} if child.get("quat") else {}
             here.children[k] = Element("site" if cable else "light", place if cable else {}, child.line)
             if cable is not None:
-                found.cables[site] = cable
+                mjcf.cables[site] = cable
             _drop_keys(document, root)
-    _remove_references(document, root, found)
+    _remove_references(document, root, mjcf)
 
 
-def _remove_references(document: Document, root: Element, found: MjcfText) -> None:
+def _remove_references(document: Document, root: Element, mjcf: MjcfText) -> None:
     """Remove elements that refer to links of cables: equality constraints are read, others are noted."""
-    parts = {name: site for site, cable in found.cables.items() for name in cable.part_names()}
+    parts = {name: site for site, cable in mjcf.cables.items() for name in cable.part_names()}
     if not parts:
         return
     for section in root.children:
         kept: list[Element] = []
         for child in section.children if section.tag in REFERRING else ():
             named = [x.get(key) for x in child.walk() for key in REFERENCES if x.get(key) in parts]
-            loop = read_loop(child, found.cables, parts, document) if section.tag == "equality" and named else None
+            loop = read_loop(child, mjcf.cables, parts, document) if section.tag == "equality" and named else None
             if loop is not None:
-                found.loops.append(loop)
+                mjcf.loops.append(loop)
             elif not named:
                 kept.append(child)
             elif child.tag != "exclude":  # contacts of cables are not imported anyway
@@ -304,7 +304,7 @@ def _remove_references(document: Document, root: Element, found: MjcfText) -> No
             section.children = kept
 
 
-def _name_things(root: Element, found: MjcfText) -> None:
+def _name_things(root: Element, mjcf: MjcfText) -> None:
     """Name all elements without a name, so that their lines can be found; actuators are named after what they drive."""
     taken = {(_space(element.tag), element.get("name")) for element in root.walk()}
     counts: dict[str, int] = {}
@@ -318,8 +318,8 @@ def _name_things(root: Element, found: MjcfText) -> None:
                 name = f"{stem}_{counts[stem]}"
             element.attributes["name"] = name
             taken.add((space, name))
-            found.unnamed.add((space, name))
-        found.lines.setdefault((_space(element.tag), element.get("name")), element.line)
+            mjcf.unnamed.add((space, name))
+        mjcf.lines.setdefault((_space(element.tag), element.get("name")), element.line)
 
 
 def _nameable(root: Element) -> Iterator[tuple[Element, str]]:
@@ -335,7 +335,7 @@ def _space(tag: str) -> str:
     return "joint" if tag == "freejoint" else tag
 
 
-def _find_meshes(document: Document, root: Element, found: MjcfText, beside: FilePath | None = None) -> None:
+def _find_meshes(document: Document, root: Element, mjcf: MjcfText, beside: FilePath | None = None) -> None:
     """Read files of meshes and height fields; remove those that cannot be read, and the geoms that use them.
 
     beside: the folder of the file that names them, if it is not that of the robot.
@@ -348,14 +348,14 @@ def _find_meshes(document: Document, root: Element, found: MjcfText, beside: Fil
             given = mesh.get("file")
             name = mesh.get("name") or FilePath(given).stem
             mesh.attributes["name"] = name
-            problem = _read_mesh(document, mesh, name, place(given), found)
+            problem = _read_mesh(document, mesh, name, place(given), mjcf)
             if problem is not None:
                 missing[name] = f"{given or name}: {problem}"
                 asset.children.remove(mesh)
         for heights in asset.all("hfield"):
             given = heights.get("file")
             heights.attributes.setdefault("name", FilePath(given).stem)
-            problem = _read_heights(document, heights, place(given), found)
+            problem = _read_heights(document, heights, place(given), mjcf)
             if problem is not None:
                 flat[heights.get("name")] = f"{given or heights.get('name')}: {problem}"
                 asset.children.remove(heights)
@@ -379,7 +379,7 @@ def _asset_places(root: Element, beside: str) -> Callable[[str], str]:
     return lambda given: posixpath.join(folder, posixpath.basename(given) if strip else given)
 
 
-def _read_mesh(document: Document, mesh: Element, name: str, given: str, found: MjcfText) -> FileProblem | None:
+def _read_mesh(document: Document, mesh: Element, name: str, given: str, mjcf: MjcfText) -> FileProblem | None:
     """Read the file of a mesh; returns the problem, if any."""
     try:
         if "builtin" in mesh.attributes:
@@ -394,17 +394,17 @@ def _read_mesh(document: Document, mesh: Element, name: str, given: str, found: 
         assert document.source.folder is not None
         path = document.source.folder / file
         check_file(path, "the file", "drawing")
-        inner = f"mesh{len(found.assets)}{path.suffix.lower()}"
-        found.assets[inner] = path.read_bytes()
+        inner = f"mesh{len(mjcf.assets)}{path.suffix.lower()}"
+        mjcf.assets[inner] = path.read_bytes()
         if path.suffix.lower() in (*TEXT, *BINARY):
-            found.meshes[name] = file
+            mjcf.meshes[name] = file
         mesh.attributes["file"] = inner
     except FileProblem as problem:
         return problem
     return None
 
 
-def _read_heights(document: Document, heights: Element, given: str, found: MjcfText) -> FileProblem | None:
+def _read_heights(document: Document, heights: Element, given: str, mjcf: MjcfText) -> FileProblem | None:
     """Read the file of a height field; returns the problem, if any."""
     try:
         counts = [read_number(heights.get(key) or "0") or 0.0 for key in ("nrow", "ncol")]
@@ -422,8 +422,8 @@ def _read_heights(document: Document, heights: Element, given: str, found: MjcfT
         data = path.read_bytes()
         if suffix == ".png" and 2 * math.prod(struct.unpack(">II", data[16:24].ljust(8, b"\0"))) > limits().triangles:
             raise FileProblem("it has too many heights", most("triangles"))
-        inner = f"heights{len(found.assets)}{suffix}"
-        found.assets[inner] = data
+        inner = f"heights{len(mjcf.assets)}{suffix}"
+        mjcf.assets[inner] = data
         heights.attributes["file"] = inner
     except FileProblem as problem:
         return problem
@@ -496,10 +496,10 @@ class CompiledMjcf:
 
     def __getattr__(self, key: str) -> Any:
         try:
-            found = self._arrays[key]
+            array = self._arrays[key]
         except KeyError:
             raise AttributeError(key) from None
-        return found.item() if found.ndim == 0 else found
+        return array.item() if array.ndim == 0 else array
 
     def name(self, kind: str, k: int) -> str:
         """The name of the k-th object of a kind, empty if it has none.

@@ -69,8 +69,8 @@ def add_surfaces(reader: Reader) -> None:
         if not collides[g] and collides[model.geom_bodyid == here].any():
             reader.note("visual geometry of a body is not imported", given, "geom")
             continue
-        found = _surface(reader, g)
-        if not found:
+        surface = _surface(reader, g)
+        if not surface:
             continue
         is_own = ("geom", given) not in reader.prepared.unnamed and given not in reader.bodies
         stem = given if given in reader.bodies else reader.bodies[here]
@@ -80,9 +80,9 @@ def add_surfaces(reader: Reader) -> None:
             line=reader.line(given, "geom"),
             kind="geom" if is_own else f"{stem[:50]}_geom",
         )
-        kind = found.pop("type")
+        kind = surface.pop("type")
         parent = {} if here == 0 else {"parent": reader.bodies[here]}
-        reader.document.add("surfaces", name, {"type": kind, **parent, **found}, reader.line(given, "geom"))
+        reader.document.add("surfaces", name, {"type": kind, **parent, **surface}, reader.line(given, "geom"))
         if collides[g]:
             names[g] = name
     _add_contacts(reader, names)
@@ -202,9 +202,9 @@ def _meetings(reader: Reader, names: dict[int, str], moves: np.ndarray) -> tuple
 
     Pairs result from the bits of geoms, without excluded ones, and from the list of pairs.
     """
-    model, found, own = reader.model, dict[tuple[int, int], float](), False
+    model, friction, own = reader.model, dict[tuple[int, int], float](), False
     if not model.nmeeting:
-        return found, own
+        return friction, own
     every = np.array([*names], dtype=int)
     types, bits, bodies = (
         key[every].astype(int) for key in (model.geom_contype, model.geom_conaffinity, model.geom_bodyid)
@@ -216,15 +216,15 @@ def _meetings(reader: Reader, names: dict[int, str], moves: np.ndarray) -> tuple
         meets = ((types[k] & bits) | (types & bits[k])) != 0
         meets &= (bodies != bodies[k]) & ~np.isin(signature, model.exclude_signature)
         own = own or bool((meets & moving).any())
-        found |= {(int(a), int(b)): _friction(model, int(a), int(b)) for b in every[meets & ~moving]}
+        friction |= {(int(a), int(b)): _friction(model, int(a), int(b)) for b in every[meets & ~moving]}
     for pair in range(model.npair):
         ends = (int(model.pair_geom1[pair]), int(model.pair_geom2[pair]))
         first, second = sorted(ends, key=lambda g: not moves[g])
         if first in names and second in names and moves[first]:
             own = own or bool(moves[second])
             if not moves[second]:
-                found[first, second] = float(model.pair_friction[pair][0]) if model.pair_dim[pair] > 1 else 0.0
-    return found, own
+                friction[first, second] = float(model.pair_friction[pair][0]) if model.pair_dim[pair] > 1 else 0.0
+    return friction, own
 
 
 def _friction(model: CompiledMjcf, a: int, b: int) -> float:

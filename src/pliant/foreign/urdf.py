@@ -128,13 +128,13 @@ class _Reader:
         text = element.get(name) if element is not None else ""
         if not text:
             return np.array(otherwise)
-        found = [read_number(word) for word in text.split()]
+        numbers = [read_number(word) for word in text.split()]
         assert element is not None
-        if len(found) != len(otherwise) or None in found:
+        if len(numbers) != len(otherwise) or None in numbers:
             message = f"`{name}` of <{element.tag}>: expected {len(otherwise)} finite numbers, got {describe(text)}"
             self.document.fault(message, _hint(text), line=element.line)
             return np.array(otherwise)
-        return np.array(found, dtype=float)
+        return np.array(numbers, dtype=float)
 
     def origin(self, element: Element | None) -> tuple[np.ndarray, np.ndarray]:
         """Position [m] and angles about the fixed axes x, y, z [rad] of an <origin> in an element."""
@@ -194,11 +194,11 @@ class _Reader:
             message = "visual geometry of a link is not imported: its collision geometry is shown"
             self.document.note(message, line=link.line, path=f"link {link.get('name')}")
         for shape in shapes:
-            found = self.surface(shape, link)
-            if found:
+            surface = self.surface(shape, link)
+            if surface:
                 stem = f"{parent}_{shape.tag}"
                 name = self.document.name("things", "", line=shape.line, kind=stem)
-                entry = {"type": found.pop("type"), "parent": parent, **self.placed(shape), **found}
+                entry = {"type": surface.pop("type"), "parent": parent, **self.placed(shape), **surface}
                 self.document.add("surfaces", name, entry, shape.line)
 
     def surface(self, shape: Element, link: Element) -> dict[str, Any]:
@@ -332,13 +332,13 @@ class _Reader:
         if stiffness <= 0:
             message = "the range of a joint without an effort limit has no stops"
             self.document.note(message, "give `limits` a stiffness", line=limit.line, path=path)
-        found: dict[str, Any] = {"limits": {**ends, "stiffness": number(max(stiffness, 0.0))}}
+        keys: dict[str, Any] = {"limits": {**ends, "stiffness": number(max(stiffness, 0.0))}}
         if not low <= 0 <= high:
             nearest = low if low > 0 else high
-            found["initial"] = shown(nearest)
+            keys["initial"] = shown(nearest)
             message = f"the joint starts at {nearest:g}, since 0 is outside its range"
             self.document.note(message, line=limit.line, path=path)
-        return found
+        return keys
 
     def tie(self, mimic: Element, *, is_angle: bool) -> dict[str, Any]:
         """The tie of a mimic joint."""
@@ -350,13 +350,13 @@ class _Reader:
             self.document.fault(message, suggestion(other, known), line=mimic.line)
             return {"coordinate": "none"}
         ratio, offset = self.number(mimic, "multiplier", 1.0), self.number(mimic, "offset", 0.0)
-        found: dict[str, Any] = {"coordinate": self.joints[other]}
+        tie: dict[str, Any] = {"coordinate": self.joints[other]}
         unit = {(True, False): "rad/m", (False, True): "m/rad"}.get((is_angle, types[other] != "prismatic"), "")
         if ratio != 1 or unit:
-            found["ratio"] = number(ratio, unit)
+            tie["ratio"] = number(ratio, unit)
         if offset:
-            found["offset"] = number(offset)
-        return found
+            tie["offset"] = number(offset)
+        return tie
 
     # -- other elements ----------------------------------------------------------------------------------------------------
 

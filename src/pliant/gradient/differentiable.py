@@ -123,20 +123,20 @@ class Differentiable:
         start = dict(zip(self.eqs.coordinates, self.eqs.initial_state().q.tolist(), strict=True))
         start |= dict(zip(map(rate_name, self.eqs.rates), self.eqs.initial_state().v.tolist(), strict=True))
         start |= mapping("start", self.options.get("start")) if self._starts else {}
-        found: Arrays = {}
+        initial: Arrays = {}
         for name in self.by:
             if name in self._grids:
-                found[name] = np.array(given[name][1], dtype=float)
+                initial[name] = np.array(given[name][1], dtype=float)
             elif name in self._inputs:
-                found[name] = np.array(float(given[name]) if name in given else _held(self.eqs, name))
+                initial[name] = np.array(float(given[name]) if name in given else _held(self.eqs, name))
             elif name in self._gains:
-                found[name] = self._all_gains[name]
+                initial[name] = self._all_gains[name]
             elif name in self._parameters:
                 value = mapping("parameters", self.options.get("parameters")).get(name, self.eqs.parameters[name])
-                found[name] = np.array(float(value))
+                initial[name] = np.array(float(value))
             else:
-                found[name] = np.array(float(start[name]))
-        return found
+                initial[name] = np.array(float(start[name]))
+        return initial
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
@@ -203,8 +203,8 @@ class Differentiable:
         the outputs."""
         if not callable(objective):
             raise ArgumentError(f"objective must be a function of the outputs, not {describe(objective)}")
-        found, pullback = self.vjp(values)
-        value, by_outputs = objective(found)
+        outputs, pullback = self.vjp(values)
+        value, by_outputs = objective(outputs)
         return float(value), pullback(by_outputs)
 
     def to_jax(self) -> Callable[..., dict[str, Any]]:
@@ -299,26 +299,26 @@ class Differentiable:
     def _complete(self, values: Mapping[str, Any] | None) -> Arrays:
         given = mapping("values", values)
         self.check_argument_names(given)
-        found = {}
+        complete = {}
         for name, before in self.initial.items():
-            found[name] = np.asarray(given.get(name, before), dtype=float)
-            if found[name].shape != before.shape:
-                raise ArgumentError(f"'{name}' has shape {found[name].shape}; it must be {before.shape}")
-            if not np.all(np.isfinite(found[name])):
+            complete[name] = np.asarray(given.get(name, before), dtype=float)
+            if complete[name].shape != before.shape:
+                raise ArgumentError(f"'{name}' has shape {complete[name].shape}; it must be {before.shape}")
+            if not np.all(np.isfinite(complete[name])):
                 raise ArgumentError(f"'{name}' has a number that is not finite")
-        return found
+        return complete
 
     def checked_cotangents(self, given: Mapping[str, Any]) -> Arrays:
         """Cotangents of outputs in their shapes. Raises ArgumentError if shapes do not match."""
-        found = {}
+        cotangents = {}
         for name, cotangent in mapping("cotangents", given).items():
             if name not in self.of:
                 raise ArgumentError(f"'{name}' is not an output of this function", f"it is one of {', '.join(self.of)}")
             shape, made = self.shapes[name], np.asarray(cotangent, dtype=float)
             if made.shape not in (shape, ()):
                 raise ArgumentError(f"the cotangent of '{name}' has shape {made.shape}; it must be {shape}")
-            found[name] = np.broadcast_to(made, shape)
-        return found
+            cotangents[name] = np.broadcast_to(made, shape)
+        return cotangents
 
     def _options_at(self, values: Arrays) -> dict[str, Any]:
         """Options of the analysis with these values of the arguments."""
@@ -340,25 +340,27 @@ class Differentiable:
 
     def _motion_pullback(self, motion: RecordedMotion, given: Arrays) -> Arrays:
         start = bool(self._parameters or self._inputs or self._starts)
-        found = motion.cotangents(given, self._parameters, self._inputs, start=start)
-        out = dict(zip(self._parameters, map(np.asarray, found.parameters), strict=True))
+        cotangents = motion.cotangents(given, self._parameters, self._inputs, start=start)
+        out = dict(zip(self._parameters, map(np.asarray, cotangents.parameters), strict=True))
         begin = float(self.options.get("begin", 0.0))
-        rest = motion.rest(found.back) if self._inputs and motion.starts_at_rest else None
+        rest = motion.rest(cotangents.back) if self._inputs and motion.starts_at_rest else None
         for name in self._inputs:
             index, grid = self.eqs.inputs.index(name), self._grids.get(name)
-            out[name] = np.asarray(found.back.held[index]) if grid is None else _by_values(found, index, *grid)
-            by_value, by_rate = motion.by_start_input(found.back, name)
+            out[name] = (
+                np.asarray(cotangents.back.held[index]) if grid is None else _by_values(cotangents, index, *grid)
+            )
+            by_value, by_rate = motion.by_start_input(cotangents.back, name)
             if rest is not None:
                 by_value += rest.input(name, motion.input_at(index, begin))
-            if motion.control is not None and found.control is not None and grid is None:
-                by_value += motion.control.by_input(found.control, name)
+            if motion.control is not None and cotangents.control is not None and grid is None:
+                by_value += motion.control.by_input(cotangents.control, name)
             if by_value or by_rate:
                 shares = np.array([1.0, 0.0]) if grid is None else _shares(begin, *grid)
                 out[name] = out[name] + by_value * shares[..., 0] + by_rate * shares[..., 1]
         for name in self._starts:
-            out[name] = np.asarray(motion.by_start_value(found.back, name))
-        if motion.control is not None and found.control is not None:
-            out |= motion.control.named_gains(found.control)
+            out[name] = np.asarray(motion.by_start_value(cotangents.back, name))
+        if motion.control is not None and cotangents.control is not None:
+            out |= motion.control.named_gains(cotangents.control)
         return {name: out[name] for name in self.by}
 
     def _of_rest(self, rest: Equilibrium) -> Arrays:
@@ -368,12 +370,12 @@ class Differentiable:
         eqs = rest.equations
         zero = np.zeros((1, len(eqs.rates)))
         states = rest.q[None], zero, zero, rest.multipliers[None]
-        found = output_cotangents(eqs, states, {name: np.reshape(x, (1, -1)) for name, x in given.items()})
-        by_q, by_multipliers = found.samples.q[0], found.samples.multipliers[0]
+        cotangents = output_cotangents(eqs, states, {name: np.reshape(x, (1, -1)) for name, x in given.items()})
+        by_q, by_multipliers = cotangents.samples.q[0], cotangents.samples.multipliers[0]
         out: Arrays = {}
         back = EquilibriumCotangents(eqs, rest.time, rest.q, by_q, rest.multipliers, by_multipliers, tangents)
         for name in self._parameters:
-            out[name] = np.asarray(back.parameter(name) + tangents.constants(name) @ found.constants)
+            out[name] = np.asarray(back.parameter(name) + tangents.constants(name) @ cotangents.constants)
         for name in self._inputs:
             out[name] = np.asarray(back.input(name, _held(eqs, name)))
         return {name: out[name] for name in self.by}
@@ -395,9 +397,9 @@ def _shares(t: float, times: np.ndarray, interpolation: str) -> np.ndarray:
     return np.array([interpolated(times, unit, interpolation).at(t)[:2] for unit in np.eye(len(times))])
 
 
-def _by_values(found: MotionCotangents, index: int, times: np.ndarray, interpolation: str) -> np.ndarray:
+def _by_values(cotangents: MotionCotangents, index: int, times: np.ndarray, interpolation: str) -> np.ndarray:
     """Cotangents of the values of an input at its times: series are linear in them."""
-    by_poly = found.series(index)
+    by_poly = cotangents.series(index)
     if by_poly.shape != (len(times), TERMS):
         raise ArgumentError("an input that prescribes a velocity or acceleration has no derivatives")
     if interpolation == "previous" or len(times) == 1:
@@ -499,28 +501,28 @@ class _Cases:
             [{n: x[at].astype(float) for n, x in one.items()} for one in arrays] for at in np.ndindex(*lead)
         ]  # fmt: skip
         if len(cases) == 1:
-            found = [function(*cases[0])]
+            arrays_of_cases = [function(*cases[0])]
         else:
             with ThreadPoolExecutor(min(self._cores, max(len(cases), 1))) as pool:
-                found = list(pool.map(lambda case: function(*case), cases))
+                arrays_of_cases = list(pool.map(lambda case: function(*case), cases))
         return {
-            n: np.array([one[n] for one in found], dtype=number_type).reshape(lead + tuple(shape))
+            n: np.array([one[n] for one in arrays_of_cases], dtype=number_type).reshape(lead + tuple(shape))
             for n, shape in shapes.items()
         }
 
     def _record(self, values: Arrays) -> Arrays:
-        found, pullback = self._f.vjp(values)
+        outputs, pullback = self._f.vjp(values)
         self._keep(values, pullback)
-        return found
+        return outputs
 
     def _pull_back(self, values: Arrays, given: Arrays) -> Arrays:
         with self._lock:
             pullback = self._kept.pop(_key(values), None)  # used by one thread at a time
         if pullback is None:
             pullback = self._f.vjp(values)[1]
-        found = pullback(given)
+        cotangents = pullback(given)
         self._keep(values, pullback)
-        return found
+        return cotangents
 
     def _keep(self, values: Arrays, pullback: Pullback) -> None:
         with self._lock:
@@ -553,18 +555,18 @@ def torch_function(f: Differentiable) -> Callable[[Mapping[str, Any]], dict[str,
             kind = reduce(torch.promote_types, [x.dtype for x in given])
             device = given[0].device
             if any(ctx.needs_input_grad[1:]):
-                found, ctx.pullback = f.vjp(values)
+                outputs, ctx.pullback = f.vjp(values)
             else:
-                found = f(values)
+                outputs = f(values)
             ctx.names, ctx.like = names, [(x.dtype, x.device) for x in given]
-            return tuple(torch.as_tensor(np.array(found[name]), dtype=kind, device=device) for name in f.of)
+            return tuple(torch.as_tensor(np.array(outputs[name]), dtype=kind, device=device) for name in f.of)
 
         @staticmethod
         @once_differentiable
         def backward(ctx: Any, *cotangents: Any) -> Any:
-            found = ctx.pullback({name: as_array(x) for name, x in zip(f.of, cotangents, strict=True)})
+            by_argument = ctx.pullback({name: as_array(x) for name, x in zip(f.of, cotangents, strict=True)})
             given = zip(ctx.names, ctx.like, strict=True)
-            return None, *(torch.as_tensor(found[n], dtype=kind, device=device) for n, (kind, device) in given)
+            return None, *(torch.as_tensor(by_argument[n], dtype=kind, device=device) for n, (kind, device) in given)
 
     def function(values: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Outputs by name at these values by name; omitted arguments have their initial values."""
@@ -573,7 +575,7 @@ def torch_function(f: Differentiable) -> Callable[[Mapping[str, Any]], dict[str,
         given = {n: x if x.is_floating_point() else x.to(torch.float64) for n, x in given.items()}
         if not given:
             return {name: torch.as_tensor(np.array(x)) for name, x in f().items()}
-        found = Function.apply(tuple(given), *given.values())
-        return dict(zip(f.of, found, strict=True))
+        outputs = Function.apply(tuple(given), *given.values())
+        return dict(zip(f.of, outputs, strict=True))
 
     return function

@@ -71,15 +71,15 @@ class EquilibriumAdjoint:
         if not given.size:  # nothing can move
             return given
         factors = self._factors
-        found: np.ndarray = self._sizes * factors.solve(self._sizes * given, trans=trans)
-        return found
+        solution: np.ndarray = self._sizes * factors.solve(self._sizes * given, trans=trans)
+        return solution
 
     def solve(self, by_q: np.ndarray, by_multipliers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """w and y for a cotangent of increments of q and of multipliers."""
-        found = self._solved(np.concatenate([by_q, by_multipliers[self.active]]), "T")
+        solution = self._solved(np.concatenate([by_q, by_multipliers[self.active]]), "T")
         y = np.zeros(len(self.active))
-        y[self.active] = found[len(by_q) :]
-        return found[: len(by_q)], y
+        y[self.active] = solution[len(by_q) :]
+        return solution[: len(by_q)], y
 
     def change(self, unbalanced: np.ndarray) -> np.ndarray:
         """Change of the pose (increments of q) for a change of the unbalanced forces and constraints."""
@@ -296,14 +296,14 @@ class Linearization:
 
     def _by_rows(self, along: Arrays) -> Arrays:
         """One row of J after the other."""
-        found = {name: np.zeros_like(x) for name, x in self.outputs.items()}
+        by_rows = {name: np.zeros_like(x) for name, x in self.outputs.items()}
         for name, x in self.outputs.items():
             for at in np.ndindex(x.shape):
                 one = np.zeros_like(x)
                 one[at] = 1.0
                 row = self.vjp({name: one})
-                found[name][at] = sum(float(np.sum(row[n] * along[n])) for n in along)
-        return found
+                by_rows[name][at] = sum(float(np.sum(row[n] * along[n])) for n in along)
+        return by_rows
 
 
 def _size(x: np.ndarray) -> float:

@@ -82,11 +82,11 @@ class RecordedMotion:
         samples (samples x components by name)."""
         bound, loop, here = self.bound, self._loop, self.eqs
         states = loop.sample_q, loop.sample_v, loop.sample_a, loop.sample_multipliers
-        found = output_cotangents(here, states, outputs)
+        by_samples = output_cotangents(here, states, outputs)
         scale = np.array([_size(bound, i) for i in range(len(bound.held))])
         loop.rebind(bound)
         changes = parameter_changes(here, parameters, self._job.begin, self._job.end)
-        back = loop.adjoint(changes, scale, found.samples)
+        back = loop.adjoint(changes, scale, by_samples.samples)
         control = None
         if self.control is not None:
             control = self.control.back(back, inputs)
@@ -95,7 +95,7 @@ class RecordedMotion:
         back.to(0)
         by_parameters = back.parameters.copy()
         for k, name in enumerate(parameters):
-            by_parameters[k] += found.constants @ changes.constants[k]
+            by_parameters[k] += by_samples.constants @ changes.constants[k]
             if self.control is not None and control is not None:
                 step = step_of(value_of(here, name))
                 by_parameters[k] += self.control.by_parameter(control, name, varied(here, name)) / step
@@ -404,7 +404,7 @@ class ControlRecord:
     def _all_pieces(self, job: Job) -> dict[str, list[Piece]]:
         """Values of each commanded input and the times at which they take effect, in order."""
         commanded = dict.fromkeys(name for r in self._recorded for sample in r.samples for name in sample.command)
-        found: dict[str, list[Piece]] = {}
+        by_name: dict[str, list[Piece]] = {}
         first, begin = job.history[0].bound, job.begin
         for name in commanded:
             index = self._eqs.inputs.index(name)
@@ -426,8 +426,8 @@ class ControlRecord:
                     f"the input '{name}' is given over time until the first command takes effect, which has no derivatives",
                     "give it a constant value",
                 )
-            found[name] = list(pieces.values())
-        return found
+            by_name[name] = list(pieces.values())
+        return by_name
 
     def _binding(self, job: Job) -> Binding:
         """The values of the motion with commands as inputs over time."""
@@ -443,7 +443,7 @@ class ControlRecord:
     def back(self, way: BackwardPass, asked: tuple[str, ...]) -> ControlCotangents:
         """Go back to the beginning of the motion. asked: inputs with requested derivatives, on which commands may depend."""
         recorded, controllers = self._recorded, [r.controller for r in self._recorded]
-        found = ControlCotangents(
+        cotangents = ControlCotangents(
             [{name: np.zeros_like(x) for name, x in c.gain_values.items()} for c in controllers],
             [np.zeros_like(c.memory) for c in controllers], [np.zeros_like(c.design) for c in controllers],
             [[np.zeros(0)] * len(r.samples) for r in recorded], [[np.zeros(0)] * len(r.samples) for r in recorded],
@@ -455,33 +455,33 @@ class ControlRecord:
             sample, controller = recorded[i].samples[k], controllers[i]
             way.to(self._step_at(sample.now.t))
             by_command = np.array([self._credit(way, credit, name, i, k) for name in sample.command])
-            found.commands[i][k], found.memories[i][k] = by_command, found.memory[i]
-            back = controller.command_cotangents(sample, by_command, found.memory[i], reading)
+            cotangents.commands[i][k], cotangents.memories[i][k] = by_command, cotangents.memory[i]
+            back = controller.command_cotangents(sample, by_command, cotangents.memory[i], reading)
             way.q += back.q
             way.v += back.v
-            found.memory[i] = back.memory
-            found.design[i] += back.design if len(back.design) else 0.0
+            cotangents.memory[i] = back.memory
+            cotangents.design[i] += back.design if len(back.design) else 0.0
             for name, by in back.gains.items():
-                found.gains[i][name] += by
+                cotangents.gains[i][name] += by
             if len(controller.measured):
                 self._through_outputs(way, controller.measured, sample, back.outputs)
             for name, amount in back.inputs.items():
                 piece = self._seen(name, sample.now.t, order)
                 if piece is None:
-                    found.inputs[name] = found.inputs.get(name, 0.0) + amount
+                    cotangents.inputs[name] = cotangents.inputs.get(name, 0.0) + amount
                 else:
                     credit[name][piece] += amount
         way.to(0)
         for name, pieces in self.pieces.items():
             if pieces[0].controller < 0:
-                found.inputs[name] = found.inputs.get(name, 0.0) + float(
+                cotangents.inputs[name] = cotangents.inputs.get(name, 0.0) + float(
                     credit[name][0] + self._of_series(way, name)[0]
                 )
-        return found
+        return cotangents
 
-    def named_gains(self, found: ControlCotangents) -> dict[str, np.ndarray]:
+    def named_gains(self, cotangents: ControlCotangents) -> dict[str, np.ndarray]:
         """Cotangents of gains, by `controller.gain`."""
-        pairs = zip(self._recorded, found.gains, strict=True)
+        pairs = zip(self._recorded, cotangents.gains, strict=True)
         return {f"{recorded.name}.{name}": by for recorded, gains in pairs for name, by in gains.items()}
 
     def _of_series(self, way: BackwardPass, name: str) -> np.ndarray:
@@ -515,64 +515,66 @@ class ControlRecord:
 
     # -- the start, and parameters ---------------------------------------------------------------------------------------
 
-    def by_start(self, found: ControlCotangents) -> np.ndarray:
+    def by_start(self, cotangents: ControlCotangents) -> np.ndarray:
         """Cotangent of increments of the start, through values that controllers compute there."""
         out = np.zeros(self.bound.nv)
         for i, recorded in enumerate(self._recorded):
-            if not np.any(found.design[i]):
+            if not np.any(cotangents.design[i]):
                 continue
             now, controller = recorded.started, recorded.controller.with_gains({})
 
             def paired(x: np.ndarray) -> float:
                 q = self.bound.increment(np.array(now.q), x)  # noqa: B023
-                return self._started(found, i, controller, replace(now, q=q))  # noqa: B023
+                return self._started(cotangents, i, controller, replace(now, q=q))  # noqa: B023
 
             step = step_of(0.0)
             units = np.eye(self.bound.nv)
             out += [WEIGHTS @ [paired(k * step * unit) for k in OFFSETS] / step for unit in units]
         return out
 
-    def by_input(self, found: ControlCotangents, name: str) -> float:
+    def by_input(self, cotangents: ControlCotangents, name: str) -> float:
         """Cotangent of an input that was constant at the start, through values that controllers compute from it."""
-        out = found.inputs.get(name, 0.0)
+        out = cotangents.inputs.get(name, 0.0)
         for i, recorded in enumerate(self._recorded):
             now, controller = recorded.started, recorded.controller.with_gains({})
             value = float(self._eqs.input_vector(now.inputs)[self._eqs.inputs.index(name)])
             step = step_of(value)
             sides = [
-                self._started(found, i, controller, replace(now, inputs=dict(now.inputs) | {name: value + k * step}))
+                self._started(
+                    cotangents, i, controller, replace(now, inputs=dict(now.inputs) | {name: value + k * step})
+                )
                 for k in OFFSETS
             ]
             out += float(WEIGHTS @ sides) / step
         return out
 
-    def by_parameter(self, found: ControlCotangents, name: str, sides: Sequence[Mapping[str, float]]) -> float:
+    def by_parameter(self, cotangents: ControlCotangents, name: str, sides: Sequence[Mapping[str, float]]) -> float:
         """Derivative with respect to a parameter, times the step between its perturbed values, through the controllers."""
         if not self._described and not any(r.measured for r in self._recorded):
             return 0.0  # controllers given by the caller do not depend on the robot's parameters
         paired = self._replayed
         if self._described and enters_as_gain(self._eqs, name, sides):
             paired = self._rebuilt_gains
-        return float(WEIGHTS @ [paired(found, side) for side in sides])
+        return float(WEIGHTS @ [paired(cotangents, side) for side in sides])
 
-    def _rebuilt_gains(self, found: ControlCotangents, parameters: Mapping[str, float]) -> float:
+    def _rebuilt_gains(self, cotangents: ControlCotangents, parameters: Mapping[str, float]) -> float:
         """Product of cotangents with gains for other parameters."""
-        pairs = zip(self._rebuild(parameters), found.gains, strict=True)
+        pairs = zip(self._rebuild(parameters), cotangents.gains, strict=True)
         return sum(float(np.sum(by[name] * x)) for c, by in pairs for name, x in c.gain_values.items())
 
-    def _replayed(self, found: ControlCotangents, parameters: Mapping[str, float]) -> float:
+    def _replayed(self, cotangents: ControlCotangents, parameters: Mapping[str, float]) -> float:
         """Product of cotangents with the commands for other parameters in the same states."""
         total = 0.0
         for i, (recorded, controller) in enumerate(zip(self._recorded, self._rebuild(parameters), strict=True)):
             own = dict(parameters)
-            total += self._started(found, i, controller, replace(recorded.started, parameters=own))
+            total += self._started(cotangents, i, controller, replace(recorded.started, parameters=own))
             for k, sample in enumerate(recorded.samples):
                 controller.memory = sample.before
                 command = controller.command(replace(sample.now, parameters=own))
-                total += float(found.commands[i][k] @ [command[name] for name in sample.command])
-                total += float(found.memories[i][k] @ controller.memory)
+                total += float(cotangents.commands[i][k] @ [command[name] for name in sample.command])
+                total += float(cotangents.memories[i][k] @ controller.memory)
         return total
 
-    def _started(self, found: ControlCotangents, i: int, controller: SmoothController, now: Now) -> float:
+    def _started(self, cotangents: ControlCotangents, i: int, controller: SmoothController, now: Now) -> float:
         controller.start(now)
-        return float(found.memory[i] @ controller.memory + found.design[i] @ controller.design)
+        return float(cotangents.memory[i] @ controller.memory + cotangents.design[i] @ controller.design)

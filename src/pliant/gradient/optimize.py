@@ -261,10 +261,10 @@ class Problem:
             values = self.values(x)
             outputs, pullback = self.function.vjp(values)
             self._note(values, outputs)
-            found = [self._pulled(c.quantity, values, outputs, pullback) for c in self.conditions]
+            gradients = [self._pulled(c.quantity, values, outputs, pullback) for c in self.conditions]
             gradient = self._pulled(self.minimize, values, outputs, pullback).mean(axis=0)
             jacobian = np.concatenate(
-                [np.zeros((0, len(x))), *(d / s for d, s in zip(found, self._sizes, strict=True))]
+                [np.zeros((0, len(x))), *(d / s for d, s in zip(gradients, self._sizes, strict=True))]
             )
             width = np.array([high - low for low, high in self.bounds.values()])
             self._seen[key] = Outcome(self._objective, self._rows, gradient * width, jacobian * width)
@@ -341,12 +341,12 @@ def by_slsqp(problem: Problem, start: np.ndarray, most: int, seed: int) -> str:
         for kind, r, s in rows
         if np.any(r)
     ]
-    found = scipy.optimize.minimize(
+    minimum = scipy.optimize.minimize(
         lambda x: problem.look(x).objective / size, start, jac=lambda x: problem.look(x).gradient / size,
         bounds=[(0.0, 1.0)] * len(start), constraints=conditions, method="SLSQP",
         options={"maxiter": most, "ftol": NUMBERS.tolerance},
     )  # fmt: skip
-    return "" if found.success else str(found.message)
+    return "" if minimum.success else str(minimum.message)
 
 
 def by_ipopt(problem: Problem, start: np.ndarray, most: int, seed: int) -> str:
@@ -638,16 +638,16 @@ def _range(eqs: Equations, name: str, given: Any) -> tuple[float, float]:
 
 
 def _read_range(eqs: Equations, name: str, text: str) -> tuple[float, float]:
-    found = read_range(name, text)
-    if found is None or found.count is not None or found.logarithmic:
+    bounds = read_range(name, text)
+    if bounds is None or bounds.count is not None or bounds.logarithmic:
         raise ArgumentError(f"the range of '{name}' cannot be '{text}'", RANGE)
     wanted = eqs.model.environment.dimension(name)
-    if wanted is not None and found.unit is not None and found.unit.dimension != wanted:
+    if wanted is not None and bounds.unit is not None and bounds.unit.dimension != wanted:
         raise ArgumentError(
-            f"the range '{text}' of '{name}' is in {found.unit.dimension.unit or '1'}, but it is in {wanted.unit or '1'}",
+            f"the range '{text}' of '{name}' is in {bounds.unit.dimension.unit or '1'}, but it is in {wanted.unit or '1'}",
             "use a unit of that dimension",
         )
-    return found.low, found.high
+    return bounds.low, bounds.high
 
 
 class Optimize(Analysis):

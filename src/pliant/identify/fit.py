@@ -310,17 +310,17 @@ class Fit(AnalysisResult):
         return Sheet(head, tuple(rows), title=counted)
 
     def _held_out_sheets(self) -> list[Sheet]:
-        found = self.held_out
-        if found is None:
+        prediction = self.held_out
+        if prediction is None:
             return []
         units = {error.output: error.unit for error in self.errors}
-        errors = tuple((f"{name} [{units[name]}]", f"{rms:.4g}") for name, rms in found.rms.items())
-        title = f"held out and predicted, in {len(found.parameters)} folds"
-        head = ("parameter", *(f"without fold {k + 1}" for k in range(len(found.parameters))), "spread")
+        errors = tuple((f"{name} [{units[name]}]", f"{rms:.4g}") for name, rms in prediction.rms.items())
+        title = f"held out and predicted, in {len(prediction.parameters)} folds"
+        head = ("parameter", *(f"without fold {k + 1}" for k in range(len(prediction.parameters))), "spread")
         rows = tuple(
-            (name, *(self.model_units[name].value(x[name], spread) for x in found.parameters),
+            (name, *(self.model_units[name].value(x[name], spread) for x in prediction.parameters),
              self.model_units[name].plain(spread, ".2g"))
-            for name, spread in found.spread.items()
+            for name, spread in prediction.spread.items()
         )  # fmt: skip
         return [Sheet(("output", "root mean square error"), errors, title=title), Sheet(head, rows)]
 
@@ -342,10 +342,10 @@ class Fit(AnalysisResult):
         )  # fmt: skip
         made = {"status": str(self.status), **{name: getattr(self, name) for name in names}}
         made["errors"] = [asdict(error) for error in self.errors]
-        if (found := self.held_out) is not None:
+        if (prediction := self.held_out) is not None:
             made["held_out"] = {
-                "folds": len(found.parameters),
-                **{x: getattr(found, x) for x in ("rms", "spread", "parameters")},
+                "folds": len(prediction.parameters),
+                **{x: getattr(prediction, x) for x in ("rms", "spread", "parameters")},
             }
         return made | ({"profiles": [asdict(one) for one in self.profiles]} if self.profiles else {})
 
@@ -409,8 +409,8 @@ def _with_columns(eqs: Equations, given: Measurement) -> Measurement:
         pair("window", given.window, example="window=(0.5, 2.0)")
     if given.rest_at is not None:
         numbers("rest_at", given.rest_at)
-    found = {x: compared_columns(eqs.model, given.recording, x, columns) for x, columns in given.outputs.items()}
-    return replace(given, outputs=found, parameters=parameters, own=own, deviations=deviations)
+    outputs = {x: compared_columns(eqs.model, given.recording, x, columns) for x, columns in given.outputs.items()}
+    return replace(given, outputs=outputs, parameters=parameters, own=own, deviations=deviations)
 
 
 def _unknowns(
@@ -467,43 +467,47 @@ def _target(eqs: Equations, given: Measurement, place: Mapping[str, int], index:
 
 
 def _result(
-    eqs: Equations, search: Search, found: Solution, before: Sequence[np.ndarray], given: Sequence[Measurement], unit: str,
+    eqs: Equations, search: Search, solution: Solution, before: Sequence[np.ndarray], given: Sequence[Measurement], unit: str,
     moved: Mapping[str, float], unchecked: str,
 ) -> Fit:  # fmt: skip
-    unknowns, after = search.unknowns, search.values(found.x)
-    deviation = np.sqrt(np.diag(found.covariance))
+    unknowns, after = search.unknowns, search.values(solution.x)
+    deviation = np.sqrt(np.diag(solution.covariance))
     safe = np.where(deviation > 0, deviation, 1.0)
-    deviation = np.where(found.undetermined, np.inf, deviation)
-    half = found.reach * deviation
+    deviation = np.where(solution.undetermined, np.inf, deviation)
+    half = solution.reach * deviation
     fitted, held_out = ([getattr(t.samples, which) for t in search.targets] for which in ("fitted", "held_out"))
     return Fit(
-        names=unknowns.labels, values=found.x, first=unknowns.start, standard_deviations=deviation, low=found.x - half,
-        high=found.x + half, correlation=found.covariance / np.outer(safe, safe), on_bound=np.asarray(found.on_bound),
+        names=unknowns.labels, values=solution.x, first=unknowns.start, standard_deviations=deviation, low=solution.x - half,
+        high=solution.x + half, correlation=solution.covariance / np.outer(safe, safe), on_bound=np.asarray(solution.on_bound),
         finer=np.array([moved.get(name, np.nan) for name in unknowns.labels]),
         before_mm=mean_distances(search.targets, before, fitted), after_mm=mean_distances(search.targets, after, fitted),
         before_test_mm=mean_distances(search.targets, before, held_out),
         after_test_mm=mean_distances(search.targets, after, held_out),
-        errors=_errors(search, found, before, after, output_units(eqs.model)), evaluations=search.count,
+        errors=_errors(search, solution, before, after, output_units(eqs.model)), evaluations=search.count,
         derivatives=search.reason or "exact", equations=eqs, unit=unit, unchecked=unchecked,
-        status=Status.CONVERGED if found.success else Status.STOPPED, message=found.message,
-        paths=_paths(search, before, after), given=tuple(given), _search=search, _solution=found,
+        status=Status.CONVERGED if solution.success else Status.STOPPED, message=solution.message,
+        paths=_paths(search, before, after), given=tuple(given), _search=search, _solution=solution,
     )  # fmt: skip
 
 
 def _paths(search: Search, before: Sequence[np.ndarray], after: Sequence[np.ndarray]) -> tuple[FittedPath, ...]:
-    found = []
+    paths_of_outputs = []
     for target, first, last in zip(search.targets, before, after, strict=True):
         samples = target.samples
         for name, block in samples.blocks.items():
             values = (samples.measured[:, block], first[:, block], last[:, block])
-            found.append(
+            paths_of_outputs.append(
                 FittedPath(target.label, name, target.is_motion, samples.times, *values, fitted=samples.fitted)
             )
-    return tuple(found)
+    return tuple(paths_of_outputs)
 
 
 def _errors(
-    search: Search, found: Solution, before: Sequence[np.ndarray], after: Sequence[np.ndarray], units: Mapping[str, str]
+    search: Search,
+    solution: Solution,
+    before: Sequence[np.ndarray],
+    after: Sequence[np.ndarray],
+    units: Mapping[str, str],
 ) -> tuple[OutputError, ...]:
     errors = []
     for k, target in enumerate(search.targets):
@@ -513,7 +517,7 @@ def _errors(
                 float(np.sqrt(np.mean(np.sum((path - samples.measured)[samples.fitted][:, block] ** 2, axis=1))))
                 for path in (before[k], after[k])
             ]
-            errors.append(OutputError(target.label, name, rms[0], rms[1], found.deviations[k, name], units[name]))
+            errors.append(OutputError(target.label, name, rms[0], rms[1], solution.deviations[k, name], units[name]))
     return tuple(errors)
 
 
@@ -536,7 +540,7 @@ def finer_rods(eqs: Equations) -> tuple[Equations, dict[str, str]]:
     return derive_with_rods(eqs, models), words
 
 
-def moved_by(search: Search, found: Solution, finer: Sequence[Target]) -> np.ndarray | None:
+def moved_by(search: Search, solution: Solution, finer: Sequence[Target]) -> np.ndarray | None:
     """Change of the free unknowns if the targets are predicted by the finer model [SI], or None if that cannot be simulated there.
 
     The difference of the predictions is fitted with the derivatives of the best fit. If it is not small, this is only the
@@ -544,41 +548,41 @@ def moved_by(search: Search, found: Solution, finer: Sequence[Target]) -> np.nda
     would be attributed to damping.
     """
     other = Search(search.unknowns, finer, None)
-    paths = [target.prediction.values(other.values_for(target, found.x)) for target in finer]
+    paths = [target.prediction.values(other.values_for(target, solution.x)) for target in finer]
     if any(path is None for path in paths):
         return None
-    left = search.residual_of(paths, found)
-    inside = ~found.on_bound  # values at a bound stay there
-    moved = np.zeros(len(found.free))
-    moved[inside] = -least_squares_step(found.jacobian[:, inside], left - found.residual)
-    rest = left + found.jacobian @ moved
-    if np.all(np.abs(moved) <= np.sqrt(np.diag(found.covariance))) and rest @ rest <= THRESHOLDS.alike * max(
-        found.cost, 1.0
+    left = search.residual_of(paths, solution)
+    inside = ~solution.on_bound  # values at a bound stay there
+    moved = np.zeros(len(solution.free))
+    moved[inside] = -least_squares_step(solution.jacobian[:, inside], left - solution.residual)
+    rest = left + solution.jacobian @ moved
+    if np.all(np.abs(moved) <= np.sqrt(np.diag(solution.covariance))) and rest @ rest <= THRESHOLDS.alike * max(
+        solution.cost, 1.0
     ):
         return moved
-    start = found.x.copy()
-    start[found.free] += moved
+    start = solution.x.copy()
+    start[solution.free] += moved
     start = np.clip(start, search.unknowns.low, search.unknowns.high)
     there = [target.prediction.values(other.values_for(target, start)) for target in finer]
-    if any(path is None for path in there) or np.sum(search.residual_of(there, found) ** 2) > left @ left:
-        start = found.x
-    refitted = other.solve(start, free=found.free, deviations=found.deviations)
-    return np.asarray((refitted.x - found.x)[found.free]) if refitted.success else moved
+    if any(path is None for path in there) or np.sum(search.residual_of(there, solution) ** 2) > left @ left:
+        start = solution.x
+    refitted = other.solve(start, free=solution.free, deviations=solution.deviations)
+    return np.asarray((refitted.x - solution.x)[solution.free]) if refitted.success else moved
 
 
 def discretization_of(
-    eqs: Equations, search: Search, found: Solution, targets: Callable[[Equations], Sequence[Target]]
+    eqs: Equations, search: Search, solution: Solution, targets: Callable[[Equations], Sequence[Target]]
 ) -> tuple[dict[str, float], str]:
     """Change of each fitted value with finer rods [SI], or why it was not computed. targets: those of the fit, by equations."""
     if not eqs.model.spec.rods:
         return {}, ""
     try:
-        moved = moved_by(search, found, targets(finer_rods(eqs)[0]))
+        moved = moved_by(search, solution, targets(finer_rods(eqs)[0]))
     except (SpecError, ValueError) as reason:
         return {}, str(reason)
     if moved is None:
         return {}, "with twice as many the model cannot be simulated at the fitted values"
-    return dict(zip([search.unknowns.labels[k] for k in found.free], moved.tolist(), strict=True)), ""
+    return dict(zip([search.unknowns.labels[k] for k in solution.free], moved.tolist(), strict=True)), ""
 
 
 # -- remarks -----------------------------------------------------------------------------------------------------------
@@ -757,9 +761,9 @@ class Identification(Analysis):
 
         search = Search(unknowns, targets, tell)
         before = search.values(unknowns.start)
-        found = search.solve(np.clip(unknowns.start, unknowns.low, unknowns.high))
-        moved, unchecked = discretization_of(eqs, search, found, targets_of)
-        result = _result(eqs, search, found, before, given, unit, moved, unchecked)
+        solution = search.solve(np.clip(unknowns.start, unknowns.low, unknowns.high))
+        moved, unchecked = discretization_of(eqs, search, solution, targets_of)
+        result = _result(eqs, search, solution, before, given, unit, moved, unchecked)
         if self.folds is not None:
             stage.append(f"cross-validation in {self.folds} folds")
             result = replace(result, held_out=result.cross_validate(self.folds))
@@ -808,13 +812,13 @@ class Identification(Analysis):
 
     def _outputs(self) -> dict[str, Sequence[str] | None]:
         """Outputs with their columns, from NAME or NAME=COLUMN,COLUMN."""
-        found: dict[str, Sequence[str] | None] = {}
+        columns_by_output: dict[str, Sequence[str] | None] = {}
         for word in self.output:
             name, equals, columns = (x.strip() for x in word.partition("="))
             if equals and self.columns is not None:
                 raise ArgumentError("columns apply to a single output without its own columns")
-            found[name] = tuple(x.strip() for x in columns.split(",")) if equals else self.columns
-        return found
+            columns_by_output[name] = tuple(x.strip() for x in columns.split(",")) if equals else self.columns
+        return columns_by_output
 
 
 fit = function_of(Identification)

@@ -118,6 +118,11 @@ class Deadline:
 _current: ContextVar[Deadline | None] = ContextVar("deadline", default=None)
 
 
+def current_limit() -> Deadline | None:
+    """The time limit of the enclosing code, if there is one."""
+    return _current.get()
+
+
 def time_is_up() -> str:
     """The reason to stop, if the current time limit has passed; otherwise an empty text."""
     deadline = _current.get()

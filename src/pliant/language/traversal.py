@@ -21,11 +21,11 @@ from pliant.language.scalar import CountMarker, Each, FormulaMarker, Quantity
 @cache
 def collections(model: type[BaseModel]) -> tuple[str, ...]:
     """Keys of the model with parts by name, in the order of the schema."""
-    found = []
+    names = []
     for name, field in model.model_fields.items():
         if get_origin(field.annotation) is dict and any(part_classes(get_args(field.annotation)[1])):
-            found.append(name)
-    return tuple(found)
+            names.append(name)
+    return tuple(names)
 
 
 @cache
@@ -74,14 +74,14 @@ class SplicedValues:
 
 def leaves(value: Any, path: KeyPath = ()) -> Iterator[Leaf]:
     """Every leaf of a part, or of a dict or tuple of parts, in order."""
-    found: list[Leaf] = []
+    leaves_here: list[Leaf] = []
 
     def collect(leaf: Leaf) -> Any:
-        found.append(leaf)
+        leaves_here.append(leaf)
         return leaf.value
 
     map_leaves(value, collect, path)
-    return iter(found)
+    return iter(leaves_here)
 
 
 def parts(value: Any, path: KeyPath = ()) -> Iterator[tuple[Part, KeyPath]]:
@@ -179,13 +179,13 @@ _SCALARS = frozenset({str, int, float, bool})
 @cache
 def field_hints(part: type[Part]) -> tuple[tuple[str, Hint], ...]:
     """Names and hints of the fields, including outer annotations, which the schema library stores separately."""
-    found: list[tuple[str, Hint]] = []
+    hints: list[tuple[str, Hint]] = []
     for name, field in part.model_fields.items():
         annotation: Any = field.annotation
         for extra in field.metadata:
             annotation = Annotated[annotation, extra]
-        found.append((name, _read(annotation)))
-    return tuple(found)
+        hints.append((name, _read(annotation)))
+    return tuple(hints)
 
 
 def _read(annotation: Any) -> Hint:

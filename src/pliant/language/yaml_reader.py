@@ -81,16 +81,16 @@ class _Reader:
         self.column = self.at - self.text.rfind("\n", 0, self.at) - 1 if self.at < len(self.text) else -1
 
     def skip(self, what: re.Pattern[str]) -> None:
-        found = what.match(self.text, self.at)
-        if found is None:
+        match = what.match(self.text, self.at)
+        if match is None:
             raise NotPlain
-        self.line += self.text.count("\n", self.at, found.end())
-        self.at = found.end()
+        self.line += self.text.count("\n", self.at, match.end())
+        self.at = match.end()
 
     def place(self) -> tuple[int, str | None]:
         """Line and anchor of a value that begins here."""
-        found, self.anchor = self.anchor or (self.line, None), None
-        return found
+        anchored, self.anchor = self.anchor or (self.line, None), None
+        return anchored
 
     def block(self, column: int) -> None:
         """Read a mapping or list that begins here, in this column."""
@@ -176,10 +176,10 @@ class _Reader:
             self.builder.alias(alias[1], self.line)
             self.at = alias.end()
         elif not self.quoted():
-            found = _TEXT.match(self.text, self.at)
-            if found is None:
+            match = _TEXT.match(self.text, self.at)
+            if match is None:
                 raise NotPlain
-            text = found[0].partition(" #")[0].rstrip(" ")
+            text = match[0].partition(" #")[0].rstrip(" ")
             if ": " in text or text[-1] == ":":
                 raise NotPlain
             self.builder.plain_scalar(text, *self.place())
@@ -187,10 +187,10 @@ class _Reader:
 
     def paragraph(self, column: int) -> None:
         """Read lines of text after `>`, which joins them, or `|`; all are indented equally, and more than their key."""
-        found = _PARAGRAPH.match(self.text, self.at)
-        if found is None:
+        match = _PARAGRAPH.match(self.text, self.at)
+        if match is None:
             raise NotPlain
-        fold, strip, lines = found.groups()
+        fold, strip, lines = match.groups()
         margin = len(lines) - len(lines.lstrip(" "))
         own = []
         for line in lines.splitlines():
@@ -200,7 +200,7 @@ class _Reader:
         if margin <= column or any(line[0] == " " for line in own):
             raise NotPlain
         self.builder.scalar((" " if fold == ">" else "\n").join(own) + ("" if strip else "\n"), *self.place())
-        self.at = found.start(3) + sum(map(len, own)) + (margin + 1) * len(own)
+        self.at = match.start(3) + sum(map(len, own)) + (margin + 1) * len(own)
         self.line += 1 + len(own)
         unended = self.at > self.given and not strip  # the last line has no newline, so the value has none either
         self.next_content()
@@ -208,11 +208,11 @@ class _Reader:
             raise NotPlain
 
     def quoted(self) -> bool:
-        found = _QUOTED.match(self.text, self.at)
-        if found is None:
+        match = _QUOTED.match(self.text, self.at)
+        if match is None:
             return False
-        self.builder.scalar(found[found.lastindex or 0], *self.place())
-        self.at = found.end()
+        self.builder.scalar(match[match.lastindex or 0], *self.place())
+        self.at = match.end()
         return True
 
     def flow(self) -> None:
@@ -249,11 +249,11 @@ class _Reader:
         if self.text.startswith(("[", "{"), self.at):
             self.flow()
         elif not self.quoted():
-            found = _FLOW_TEXT.match(self.text, self.at)
-            if found is None:
+            match = _FLOW_TEXT.match(self.text, self.at)
+            if match is None:
                 raise NotPlain
-            self.builder.plain_scalar(found[0].rstrip(" "), self.line)
-            self.at = found.end()
+            self.builder.plain_scalar(match[0].rstrip(" "), self.line)
+            self.at = match.end()
 
 
 def read_full(text: str, file: str, builder: Builder) -> None:

@@ -244,10 +244,10 @@ contacts:
         """The impact number of the restitution. It is computed once: derived equations reject other values."""
         assert self.restitution is not None, "used only if it is given"
         restitution = build.value(self.restitution)
-        found = build.nominal(restitution)
+        value = build.nominal(restitution)
         message, hint = "restitution cannot be changed in derived equations", "load the model again with set={...}"
-        build.require(1e-12 - ca.fabs(restitution - found), f"contacts.{name}.restitution", message, hint)
-        return impact_number(found)
+        build.require(1e-12 - ca.fabs(restitution - value), f"contacts.{name}.restitution", message, hint)
+        return impact_number(value)
 
 
 def _check_rods(build: Build, name: str, things: list[list[str]]) -> None:
@@ -295,12 +295,12 @@ BODY_SURFACES: dict[type, Callable[[Any], SurfaceBase]] = {
 
 def parts_named(build: Build, names: Iterable[str]) -> list[str]:
     """The parts on one side of a contact, without duplicates."""
-    robot, found = build.robot, dict[str, None]()
+    robot, parts = build.robot, dict[str, None]()
     for name in names:
         with_shape = [n for n, body in robot.bodies.items() if body.shape is not None]
         everything = [*robot.surfaces, *with_shape, *robot.rods, *robot.meshes]
-        found |= dict.fromkeys(everything if name == ALL else [name])
-    return list(found)
+        parts |= dict.fromkeys(everything if name == ALL else [name])
+    return list(parts)
 
 
 def shapes_of(build: Build, thing: str) -> list[int]:
@@ -377,13 +377,13 @@ def _carrier(build: Build, frame: str) -> int | str:
 
 
 def _by_carrier(build: Build, things: Iterable[str]) -> dict[int | str, list[str]]:
-    found: dict[int | str, list[str]] = defaultdict(list)
+    shapes_by_carrier: dict[int | str, list[str]] = defaultdict(list)
     for thing in things:
         surface = build.robot.surfaces.get(thing)
         carrier = _carrier(build, thing if surface is None else surface.parent)
         if carrier != 0:
-            found[carrier].append(thing)
-    return found
+            shapes_by_carrier[carrier].append(thing)
+    return shapes_by_carrier
 
 
 def _joints(build: Build) -> list[tuple[int | str, int | str]]:
@@ -466,9 +466,9 @@ class Outline:
 def _outlines(build: Build, rod: str) -> dict[str, Outline]:
     """The outlines of the sections of a rod; empty if one of them is round, or if their numbers of corners differ."""
     names = [name for _, name in _table(build, rod)] or list(build.robot.rods[rod].section)
-    found = {name: _outline(build, name) for name in names}
-    counts = {0 if outline is None else len(outline.corners) for outline in found.values()}
-    return {name: x for name, x in found.items() if x is not None} if len(counts) == 1 else {}
+    outlines = {name: _outline(build, name) for name in names}
+    counts = {0 if outline is None else len(outline.corners) for outline in outlines.values()}
+    return {name: x for name, x in outlines.items() if x is not None} if len(counts) == 1 else {}
 
 
 def _outline(build: Build, name: str) -> Outline | None:
@@ -580,8 +580,8 @@ def _modulus(build: Build, thing: str) -> Any:
         names: Any = sorted(name for name in given if name)
     else:
         names = getattr(part, "material", None) or ()
-    found = [robot.materials[n] for n in ((names,) if isinstance(names, str) else names)]
-    moduli = [build.value(m.youngs_modulus) for m in found if m.youngs_modulus is not None]
+    materials = [robot.materials[n] for n in ((names,) if isinstance(names, str) else names)]
+    moduli = [build.value(m.youngs_modulus) for m in materials if m.youngs_modulus is not None]
     return _least(moduli) if moduli else DEFAULTS.rigid
 
 

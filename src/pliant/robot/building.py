@@ -112,7 +112,7 @@ OWN_FRAMES = {"bodies": ("",), "rods": ("", "tip")}
 
 def _frames(tree: Tree, paths: list[KeyPath]) -> dict[str, tuple[str, ...]]:
     """Names of the frames of faulty bodies and rods, by part; without repeated parts, and parts with faults in their frames."""
-    found = {}
+    frames = {}
     for collection, name in {path[:2] for path in paths if len(path) >= 2 and path[0] in OWN_FRAMES}:
         entry = tree.value[collection].value.get(name)
         if entry is None or not isinstance(entry.value, dict) or "count" in entry.value:
@@ -121,8 +121,8 @@ def _frames(tree: Tree, paths: list[KeyPath]) -> dict[str, tuple[str, ...]]:
         if (collection, name) in paths or any(path[:3] == (collection, name, "frames") for path in paths):
             continue
         if given is None or isinstance(given.value, dict):
-            found[str(name)] = (*OWN_FRAMES[str(collection)], *(given.value if given is not None else ()))
-    return found
+            frames[str(name)] = (*OWN_FRAMES[str(collection)], *(given.value if given is not None else ()))
+    return frames
 
 
 def _without(tree: Tree, paths: Iterable[KeyPath]) -> Tree:

@@ -86,13 +86,13 @@ def structural_parameters(spec: RobotFields) -> frozenset[str]:
 
 def _structural(flat: Flat) -> frozenset[str]:
     parameters: Mapping[str, Parameter] = flat.things.get("parameters", {})
-    found, waiting = set(), list(flat.structural)
+    structural, waiting = set(), list(flat.structural)
     while waiting:
         name = waiting.pop()
-        if name in parameters and name not in found:
-            found.add(name)
+        if name in parameters and name not in structural:
+            structural.add(name)
             waiting.extend(symbols(to_node(parameters[name].value)))
-    return frozenset(found)
+    return frozenset(structural)
 
 
 def _not_flat(collection: str, thing: Any) -> str:
@@ -152,7 +152,7 @@ class _Level:
 
     def _instances(self) -> dict[str, Parameter]:
         """All parameters, the repeated ones as their instances."""
-        found: dict[str, Parameter] = {}
+        instances: dict[str, Parameter] = {}
         for name, parameter in self.spec.parameters.items():
             path = ("parameters", name)
             for instance in self._counted("parameters", name, parameter):
@@ -161,8 +161,8 @@ class _Level:
                     return self._local(leaf.value, leaf.path, instance)
 
                 alone = parameter.model_copy(update={"count": None}) if parameter.count is not None else parameter
-                found[instance.of(name)] = map_leaves(alone, local, path)
-        return found
+                instances[instance.of(name)] = map_leaves(alone, local, path)
+        return instances
 
     def keep(self) -> None:
         """Add the parts of this model, which is already flat, to the flat model unchanged."""

@@ -138,25 +138,25 @@ def _stout_rods(checked: SemanticChecks) -> Iterator[Finding]:
 
 def _far_lines(checked: SemanticChecks) -> Iterator[Finding]:
     """Tendons and chambers farther from the axis of a rod than the rod is long."""
-    found: list[tuple[str, tuple[Any, ...], str, Sequence[Scalar]]] = []
+    lines: list[tuple[str, tuple[Any, ...], str, Sequence[Scalar]]] = []
     for name, tendon in checked.flat.tendons.items():
         for index, item in enumerate(tendon.through):
             if isinstance(item, HelicalStretch):
-                found.append(("tendon", ("tendons", name, ("through", index, "radius")), item.rod, (item.radius,)))
+                lines.append(("tendon", ("tendons", name, ("through", index, "radius")), item.rod, (item.radius,)))
             elif isinstance(item, ParallelStretch):
-                found.append(("tendon", ("tendons", name, ("through", index, "offset")), item.rod, item.offset))
+                lines.append(("tendon", ("tendons", name, ("through", index, "offset")), item.rod, item.offset))
             elif isinstance(item, PointStretch):
-                found += [
+                lines += [
                     ("tendon", ("tendons", name, ("through", index, "points", k, "offset")), item.rod, point.offset)
                     for k, point in enumerate(item.points)
                 ]
     for name, rod in checked.flat.rods.items():
-        found += [
+        lines += [
             ("chamber", ("rods", name, ("chambers", chamber, "positions", k)), name, position)
             for chamber, one in rod.chambers.items()
             for k, position in enumerate(one.positions)
         ]
-    for what, (collection, name, path), rod_name, offset in found:
+    for what, (collection, name, path), rod_name, offset in lines:
         length = _value(checked, checked.flat.rods[rod_name].length) if rod_name in checked.flat.rods else None
         away = math.hypot(*(_value(checked, x) or 0.0 for x in offset))
         if length and away > WIDEST * length:
@@ -302,13 +302,13 @@ def _names(data: Any) -> Iterator[str]:
 def _in_text(text: str) -> frozenset[str]:
     """Names in an expression, or in the indices of a reference; none in other text."""
     own = text.lstrip().startswith("=")
-    found: set[str] = set()
+    names: set[str] = set()
     for expression in [text] if own else ["=" + index for index in re.findall(r"\[([^\[\]]+)\]", text)]:
         try:
-            found.update(_in_expression(parse(expression)))
+            names.update(_in_expression(parse(expression)))
         except ExpressionError:
             continue
-    return frozenset(found)
+    return frozenset(names)
 
 
 def _in_expression(node: Node) -> Iterator[str]:

@@ -84,18 +84,18 @@ class PartInstance:
     def _entries(self, entries: dict[str, Any], path: KeyPath, instance: Instance) -> dict[str, Any]:
         if not any(isinstance(entry, Part) for entry in entries.values()):
             return entries
-        found: dict[str, Any] = {}
+        expanded: dict[str, Any] = {}
         for name, entry in entries.items():
             if not isinstance(entry, Repeated) or entry.count is None:
-                found[name] = self._part(entry, (*path, name), instance) if isinstance(entry, Part) else entry
+                expanded[name] = self._part(entry, (*path, name), instance) if isinstance(entry, Part) else entry
                 continue
             number = self._count(entry.count, (*path, name, "count"))
             single = entry.model_copy(update={"count": None})
             for own in (Instance(index, number) for index in range(1, number + 1)):
                 place = (*path, own.of(name))
                 self._within[place] = own
-                found[own.of(name)] = self._part(single, place, own)
-        return found if any(found.get(name) is not entry for name, entry in entries.items()) else entries
+                expanded[own.of(name)] = self._part(single, place, own)
+        return expanded if any(expanded.get(name) is not entry for name, entry in entries.items()) else entries
 
     def _placement(self, part: Placement, path: KeyPath, instance: Instance) -> dict[str, Any]:
         """The values of `mirror` and `around` of this instance, where they differ from those of the part."""

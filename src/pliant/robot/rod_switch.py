@@ -94,9 +94,9 @@ def _lost_outputs(spec: RobotFields, rod: str) -> dict[str, str]:
 def _strains(words: tuple[str, ...] | None, model: RodModelBase, what: str) -> tuple[str, ...] | None:
     """The strains of a rod in another model: as written if the model supports them, otherwise the nearest that it supports."""
     requested = free_strains(words)
-    found = model.takes(requested)
-    extra, lost = ([k for k in a if k not in b] for a, b in ((found, requested), (requested, found)))
-    if words is None or not requested or not found:
+    supported = model.takes(requested)
+    extra, lost = ([k for k in a if k not in b] for a, b in ((supported, requested), (requested, supported)))
+    if words is None or not requested or not supported:
         return words  # nothing to change, or a fault in any model
     if not extra and not any(LABELS[k] in words for k in lost):
         return words
@@ -107,10 +107,10 @@ def _strains(words: tuple[str, ...] | None, model: RodModelBase, what: str) -> t
         f"{what} {' and '.join(changes)}, unlike its `strains`: '{kind}' does not support {named(requested)} only",
         stacklevel=4,
     )
-    plane = plane_of(found)
-    if found == model.takes(ALL):
+    plane = plane_of(supported)
+    if supported == model.takes(ALL):
         return None
-    return (f"planar_{plane}",) if plane and found == IN_PLANE[plane] else tuple(LABELS[k] for k in found)
+    return (f"planar_{plane}",) if plane and supported == IN_PLANE[plane] else tuple(LABELS[k] for k in supported)
 
 
 def _read_word(word: str) -> tuple[type[RodModelBase], dict[str, Any]]:

@@ -114,11 +114,11 @@ def start_clip(eqs: Equations, *, name: str = "start") -> Clip:
     return Clip(name, np.zeros(1), (SceneMaker(eqs).at(made.q),))
 
 
-def result_clips(found: AnalysisResult, *, most: int = 12) -> list[Clip]:
+def result_clips(result: AnalysisResult, *, most: int = 12) -> list[Clip]:
     """The poses that a result plays: at most `most` series of them, fewer for large meshes."""
-    eqs, left = found.equations, most_frames(found.equations)
+    eqs, left = result.equations, most_frames(result.equations)
     played: list[Poses] = []
-    for poses in islice(found.poses(), most):
+    for poses in islice(result.poses(), most):
         left -= len(poses.q)
         if left < 0 and played:
             break

@@ -321,16 +321,16 @@ class LiveRobot:
         start = self.eqs.state(choice.start, parameters=choice.parameters)
         made = assemble(self.eqs, bound, 0.0, start.q, start.v, start.given)
         zero = np.zeros(bound.nv)
-        found = evaluate_outputs(self.eqs.model, bound, 0.0, made.q, made.v, zero, np.zeros(bound.m), 0.0)
+        outputs = evaluate_outputs(self.eqs.model, bound, 0.0, made.q, made.v, zero, np.zeros(bound.m), 0.0)
         spec = self.eqs.model.spec.outputs  # forces are those of a motion or of rest
-        known = {name: x for name, x in found.items() if name in spec and spec[name].is_of_positions_and_velocities}
+        known = {name: x for name, x in outputs.items() if name in spec and spec[name].is_of_positions_and_velocities}
         words = "; ".join(made.remarks) or "the initial pose"
         return self._shown(choice, made.q, 0.0, words, self._told(known))
 
     def rest(self, choice: SliderValues) -> DisplayedScene:
         """The equilibrium near the last one, or near the start if that was changed."""
-        found = self._solve(choice)
-        return self._shown(choice, found.q, 0.0, found.message, self._told(found.outputs))
+        rest = self._solve(choice)
+        return self._shown(choice, rest.q, 0.0, rest.message, self._told(rest.outputs))
 
     def inputs(self, choice: SliderValues) -> dict[str, float]:
         """All inputs with these values of the sliders (SI units); the model's own may depend on its parameters."""
@@ -384,13 +384,13 @@ class LiveRobot:
         begin = self._rest
         if begin is None or choice.start != self._start:
             begin = self.eqs.state(choice.start, parameters=choice.parameters).q
-        found = equilibrium(
+        rest = equilibrium(
             self.eqs, start=begin, inputs=choice.inputs, parameters=choice.parameters, on_failure="return"
         )
-        if found.status != "converged":
-            raise ValueError(found.message)
-        self._rest, self._start = found.q, dict(choice.start)
-        return found
+        if rest.status != "converged":
+            raise ValueError(rest.message)
+        self._rest, self._start = rest.q, dict(choice.start)
+        return rest
 
     def _shown(self, choice: SliderValues, q: np.ndarray, t: float, words: str, outputs: str = "") -> DisplayedScene:
         return DisplayedScene(SceneMaker(self.eqs, choice.parameters, inputs=choice.inputs).at(q, t), words, outputs)
@@ -818,12 +818,14 @@ def titled(title: str, request: Any, answer: Callable[[], Any]) -> Any:
         return answer()
     if "Accept-Encoding" in request.headers:
         del request.headers["Accept-Encoding"]  # the page itself is answered uncompressed
-    found = answer()
-    if found is not None:
-        found.body = found.body.replace(b"<title>Viser</title>", f"<title>{html.escape(title)}</title>".encode(), 1)
-        del found.headers["Content-Length"]
-        found.headers["Content-Length"] = str(len(found.body))
-    return found
+    answered = answer()
+    if answered is not None:
+        answered.body = answered.body.replace(
+            b"<title>Viser</title>", f"<title>{html.escape(title)}</title>".encode(), 1
+        )
+        del answered.headers["Content-Length"]
+        answered.headers["Content-Length"] = str(len(answered.body))
+    return answered
 
 
 def _careful(handler: Any) -> Any:

@@ -54,27 +54,27 @@ def _remarks(remarks: Sequence[str]) -> str:
     return "".join(f"<p>{text(x)}</p>" for x in remarks[: LIMITS.most_rows])
 
 
-def result_of_analysis_html(found: AnalysisResult) -> str:
+def result_of_analysis_html(result: AnalysisResult) -> str:
     """Any result: its message, short tables, remarks and poses."""
-    parts = [f"<p>{text(found.message)}</p>" if found.message else ""]
-    for sheet in (sheet for sheet in found.sheets() if sheet.where == "text"):
+    parts = [f"<p>{text(result.message)}</p>" if result.message else ""]
+    for sheet in (sheet for sheet in result.sheets() if sheet.where == "text"):
         parts.append(table(sheet.columns, sheet.short.rows))
         parts.append(f"<p>{sheet.hidden} more {text(sheet.words)} are not shown.</p>" if sheet.hidden else "")
-    title = type(found).analysis.title.lower()
-    return "".join(parts) + _remarks(found.remarks) + _view(title, lambda: result_clips(found))
+    title = type(result).analysis.title.lower()
+    return "".join(parts) + _remarks(result.remarks) + _view(title, lambda: result_clips(result))
 
 
-def film_html(found: Film) -> str:
+def film_html(film: Film) -> str:
     """A film that plays in the notebook; a text if its file is large or gone."""
-    words = f"<p>{text(repr(found))}</p>"
+    words = f"<p>{text(repr(film))}</p>"
     try:
-        content = found.path.read_bytes()
+        content = film.path.read_bytes()
     except OSError:
         return words
     if len(content) > LIMITS.largest_film:
         return f"{words}<p>It is too large to be shown here: {len(content) / 1e6:.0f} MB.</p>"
     data = base64.b64encode(content).decode()
-    if found.path.suffix == ".gif":
+    if film.path.suffix == ".gif":
         return f'<img alt="film" src="data:image/gif;base64,{data}" style="max-width:100%">{words}'
     return f'<video controls loop src="data:video/mp4;base64,{data}" style="max-width:100%"></video>{words}'
 

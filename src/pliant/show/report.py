@@ -183,17 +183,17 @@ def _model(eqs: Equations, part: ReportPart) -> str:
     return "".join(parts)
 
 
-def _result(eqs: Equations, found: AnalysisResult, part: ReportPart) -> str:
+def _result(eqs: Equations, result: AnalysisResult, part: ReportPart) -> str:
     """The section of any result: its message, plots and tables, and the poses that it plays."""
-    parts = [f"<p>{text(found.message)}</p>" if found.message else ""]
-    if found.status != Status.FAILED:
-        drawn = "".join(part.figure(draw, words) for draw, words in islice(figures_of(found), LIMITS.most_plots))
+    parts = [f"<p>{text(result.message)}</p>" if result.message else ""]
+    if result.status != Status.FAILED:
+        drawn = "".join(part.figure(draw, words) for draw, words in islice(figures_of(result), LIMITS.most_plots))
         parts.append(f'<div class="pictures">{drawn}</div>' if drawn else "")
-    parts += map(_sheet, found.sheets())
-    poses = sum(1 for _ in found.poses())
-    title = type(found).analysis.title.lower()
-    parts.append(part.player(title, lambda: result_clips(found, most=LIMITS.most_played), (poses, title)))
-    parts.append(f'<p class="note">{text(type(found).played)}</p>' if type(found).played and poses else "")
+    parts += map(_sheet, result.sheets())
+    poses = sum(1 for _ in result.poses())
+    title = type(result).analysis.title.lower()
+    parts.append(part.player(title, lambda: result_clips(result, most=LIMITS.most_played), (poses, title)))
+    parts.append(f'<p class="note">{text(type(result).played)}</p>' if type(result).played and poses else "")
     return "".join(parts)
 
 
@@ -267,23 +267,25 @@ def _input_figures(run: Result, part: ReportPart) -> Iterator[str]:
             yield part.figure(partial(plot.inputs, run, few), f"inputs {', '.join(few)} over time")
 
 
-def _sweep(eqs: Equations, found: SweepContent, part: ReportPart) -> str:
-    cases, by = found.table, found.table.measure(found.by)[0]
+def _sweep(eqs: Equations, sweep: SweepContent, part: ReportPart) -> str:
+    cases, by = sweep.table, sweep.table.measure(sweep.by)[0]
     counts = ", ".join(f"{n} {text(word)}" for word, n in cases.counted().items())
     drawn = part.figure(partial(plot.effects, cases, by), f"{by} over each varied value, and its means")
-    drawn += part.figure(partial(plot.parallel, cases, by, largest=found.largest), f"all cases and their {by}")
+    drawn += part.figure(partial(plot.parallel, cases, by, largest=sweep.largest), f"all cases and their {by}")
     failed = cases.failures()[: LIMITS.most_rows]
     return "".join([
         f'<p>{len(cases.status)} cases: {counts}.</p><div class="pictures">{drawn}</div>',
-        part.player("the best cases", lambda: [_case_clip(*case) for case in found.best]),
-        _sheet(cases.best(by, largest=found.largest)),
+        part.player("the best cases", lambda: [_case_clip(*case) for case in sweep.best]),
+        _sheet(cases.best(by, largest=sweep.largest)),
         "<h3>Cases that failed</h3>" + table(("case", "reason"), failed) if failed else "",
     ])  # fmt: skip
 
 
-def _case_clip(case: int, eqs: Equations, found: Result | Equilibrium) -> Clip:
+def _case_clip(case: int, eqs: Equations, result: Result | Equilibrium) -> Clip:
     name = f"case {case}"
-    return run_clip(eqs, found, name=name) if isinstance(found, Result) else replace(result_clips(found)[0], name=name)
+    return (
+        run_clip(eqs, result, name=name) if isinstance(result, Result) else replace(result_clips(result)[0], name=name)
+    )
 
 
 def _reproduction(eqs: Equations) -> str:

@@ -315,12 +315,12 @@ def pose_of(
     if parameters is None:
         parameters = _parameters(eqs, given)
     here = eqs.at(inputs=inputs, parameters=parameters, within_limits=False)
-    found = state_of(given)
-    if isinstance(found, State):
-        return here, found  # unchanged: failed poses should be displayed
-    if np.iterable(found) and not isinstance(found, str | Mapping):
-        return here, State(vector("q", found, len(eqs.coordinates)), np.zeros(len(eqs.rates)))
-    state = state_at(here, found, 0.0, where="pose", unstable=True)
+    pose = state_of(given)
+    if isinstance(pose, State):
+        return here, pose  # unchanged: failed poses should be displayed
+    if np.iterable(pose) and not isinstance(pose, str | Mapping):
+        return here, State(vector("q", pose, len(eqs.coordinates)), np.zeros(len(eqs.rates)))
+    state = state_at(here, pose, 0.0, where="pose", unstable=True)
     closed = assemble(here, here.binding, state.t, state.q, state.v, state.given)
     return here, State(closed.q, closed.v, state.t, contacts=state.contacts)
 

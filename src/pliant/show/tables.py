@@ -488,22 +488,20 @@ def text(spec: RobotSpec) -> str:
     return out.getvalue().rstrip("\n")
 
 
-def import_text(found: ImportedRobot) -> str:
+def import_text(imported: ImportedRobot) -> str:
     """Contents of a file in another format that the model lacks, as a table in plain text."""
-    name = (
-        f"{FilePath(found.robot.source.file).name}: {len(found.robot.bodies)} bodies, {len(found.robot.joints)} joints"
-    )
-    if not found.notes:
+    name = f"{FilePath(imported.robot.source.file).name}: {len(imported.robot.bodies)} bodies, {len(imported.robot.joints)} joints"
+    if not imported.notes:
         return f"{name}; everything was imported"
     table = Table(box=box.SIMPLE, show_edge=False, pad_edge=False)
     for column in ("line", "element", "differences from the file"):
         table.add_column(Text(column), overflow="fold")
-    for note in found.notes:
+    for note in imported.notes:
         row = "" if note.line is None else str(note.line), note.path, note.message
         table.add_row(*(Text(printable(cell)) for cell in row))
     out = StringIO()
     Console(file=out, width=NUMBERS.width, color_system=None, force_terminal=False).print(table)
-    hints = dict.fromkeys(f"{note.message}: {note.hint}" for note in found.notes if note.hint)
+    hints = dict.fromkeys(f"{note.message}: {note.hint}" for note in imported.notes if note.hint)
     lines = [line.rstrip() for line in out.getvalue().splitlines() if line.strip()]
     return "\n".join([name, *lines, *map(printable, hints)])
 

@@ -368,13 +368,13 @@ class OneByOne(CaseAnalysis):
 
     def _outcome(self, eqs: Equations, options: dict[str, Any]) -> Outcome:
         """The arrays of a result, with the labels of their axes."""
-        found = self.kind.of({**options, "on_failure": "return"}).analyse(eqs)
-        if found.status == Status.FAILED:
-            return Outcome(FAILED, found.message, {})
-        arrays = {name: x for name, x in found.arrays() if not self.keep or name in self.keep}
-        own = {axis: found.recorded.names(axis) for axis in found.recorded.labels if axis not in _named(eqs)}
-        message = "; ".join(filter(None, (found.message, *found.remarks)))
-        return Outcome(str(found.status), message, arrays, own)
+        result = self.kind.of({**options, "on_failure": "return"}).analyse(eqs)
+        if result.status == Status.FAILED:
+            return Outcome(FAILED, result.message, {})
+        arrays = {name: x for name, x in result.arrays() if not self.keep or name in self.keep}
+        own = {axis: result.recorded.names(axis) for axis in result.recorded.labels if axis not in _named(eqs)}
+        message = "; ".join(filter(None, (result.message, *result.remarks)))
+        return Outcome(str(result.status), message, arrays, own)
 
 
 def case_analysis(name: str, options: Mapping[str, Any], keep: tuple[str, ...] | None) -> CaseAnalysis:

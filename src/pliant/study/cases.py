@@ -248,11 +248,11 @@ class Cases(Sequence[Mapping[str, Any]]):
     @cached_property
     def names(self) -> tuple[str, ...]:
         """Names of all varied quantities, in order of appearance."""
-        found: dict[str, None] = {}
+        names: dict[str, None] = {}
         for row in self.rows:
-            if not row.keys() <= found.keys():
-                found |= dict.fromkeys(row)
-        return tuple(found)
+            if not row.keys() <= names.keys():
+                names |= dict.fromkeys(row)
+        return tuple(names)
 
 
 def cases(vary: Mapping[str, Any], sample: str | None = None, *, seed: int = 0) -> Cases:

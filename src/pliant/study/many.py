@@ -151,7 +151,7 @@ class Study:
         """Add the outcome of a case."""
         into.put(case, outcome, self.labels[self.structures.which[case]])
 
-    def dataset(self, found: CaseResults) -> xarray.Dataset:
+    def dataset(self, results: CaseResults) -> xarray.Dataset:
         """The outcomes as one dataset, with the varied quantities as coordinates of the cases."""
         first = self.structures.equations[0]
         varied = {name: [row.get(name) for row in self.cases] for name in self.cases.names}
@@ -161,7 +161,7 @@ class Study:
             "analysis": self.analysis.name,
             "versions": ", ".join(f"{name} {version}" for name, version in versions().items()),
         }
-        return found.dataset(varied, self.units(), attributes)
+        return results.dataset(varied, self.units(), attributes)
 
     def units(self) -> dict[str, str]:
         """Units of results and of what varies, by name."""
@@ -183,13 +183,13 @@ def _run(
     workers: int | None = None, executor: Any = None, progress: Progress | bool | None = None,
 ) -> xarray.Dataset:  # fmt: skip
     study = Study(robot, cases, case_analysis(name, options, name_tuple(keep, "keep")))
-    found = study.gathered()
+    results = study.gathered()
     if study.run(
-        lambda case, outcome: study.put(found, case, outcome), workers=workers, executor=executor, progress=progress,
-        into=found,
+        lambda case, outcome: study.put(results, case, outcome), workers=workers, executor=executor, progress=progress,
+        into=results,
     ):  # fmt: skip
-        found.message[found.status == NOT_RUN] = time_is_up() or INTERRUPTED
-    return study.dataset(found)
+        results.message[results.status == NOT_RUN] = time_is_up() or INTERRUPTED
+    return study.dataset(results)
 
 
 Options = ParamSpec("Options")
@@ -346,9 +346,9 @@ def run_sweep(
         now = len(there.journal.done) - before
     finally:
         there.close()
-    found = SweepFolder.open(folder).dataset()
-    save_dataset(found, Path(folder) / RESULTS, FORMAT)
-    failed = int((found["status"].values == "failed").sum())
+    dataset = SweepFolder.open(folder).dataset()
+    save_dataset(dataset, Path(folder) / RESULTS, FORMAT)
+    failed = int((dataset["status"].values == "failed").sum())
     return SweepEnd(Path(folder), len(study.cases), before, now, failed, stopped)
 
 

@@ -241,14 +241,14 @@ class Table:
     def remarks(self) -> list[str]:
         """The remarks on cases that did not fail: one line for those that differ in numbers and names only, with the number of
         cases and the text of the first."""
-        found: dict[str, list[tuple[int, str]]] = {}
+        cases_by_remark: dict[str, list[tuple[int, str]]] = {}
         for k in np.flatnonzero(self.status != "failed"):
             for part in str(self.message[k]).split("; "):
                 if not USUAL.fullmatch(part):
                     kind = re.sub(r"\d\S*|'[^']*'", "", part.partition(":")[0])
-                    found.setdefault(kind, []).append((int(k), part))
+                    cases_by_remark.setdefault(kind, []).append((int(k), part))
         lines: list[tuple[list[int], str]] = []
-        for items in found.values():
+        for items in cases_by_remark.values():
             cases, text = list(dict.fromkeys(k for k, _ in items)), items[0][1]
             if lines and lines[-1][0] == cases:  # parts of one remark
                 lines[-1] = cases, f"{lines[-1][1]}; {text}"
@@ -294,14 +294,14 @@ def _text(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def measured(found: xarray.Dataset) -> Table:
+def measured(dataset: xarray.Dataset) -> Table:
     """The table of a study's dataset. For time-dependent quantities the final value is used; outputs come first."""
-    varied = {str(n): x.values for n, x in found.coords.items() if x.dims == ("case",) and n != "case"}
-    units = {str(n): str(x.attrs.get("units", "")) for n, x in found.variables.items()}
+    varied = {str(n): x.values for n, x in dataset.coords.items() if x.dims == ("case",) and n != "case"}
+    units = {str(n): str(x.attrs.get("units", "")) for n, x in dataset.variables.items()}
     measures: dict[str, np.ndarray] = {}
-    names = sorted((str(n) for n in found.data_vars), key=lambda name: not name.startswith("output."))
+    names = sorted((str(n) for n in dataset.data_vars), key=lambda name: not name.startswith("output."))
     for name in names:
-        values = found[name]
+        values = dataset[name]
         if values.dtype.kind != "f" or values.ndim > 3:
             continue
         if "time" in values.dims:
@@ -312,7 +312,7 @@ def measured(found: xarray.Dataset) -> Table:
         for part, column in _columns(values):
             measures[f"{short}{part}"] = column
             units[f"{short}{part}"] = units[name]
-    return Table(varied, measures, units, found["status"].values, found["message"].values)
+    return Table(varied, measures, units, dataset["status"].values, dataset["message"].values)
 
 
 def _columns(values: xarray.DataArray) -> list[tuple[str, np.ndarray]]:

@@ -165,14 +165,14 @@ class _Reader:
 
     def values(self, row: Mapping[str, Any]) -> Values:
         """The values of one case."""
-        found: dict[str, dict[str, Any]] = {"parameters": {}, "inputs": {}, "coordinates": {}}
+        values: dict[str, dict[str, Any]] = {"parameters": {}, "inputs": {}, "coordinates": {}}
         start: Any = None
         if row.keys() <= self.plain.keys():  # names that are known, and usually floats
             for name, value in row.items():
-                found[self.plain[name]][name] = (
+                values[self.plain[name]][name] = (
                     value if type(value) is float and isfinite(value) else self._value(name, value)
                 )
-            return Values(found["parameters"], found["inputs"])
+            return Values(values["parameters"], values["inputs"])
         for name, value in row.items():
             if name == START and name not in self.own:
                 start = value
@@ -183,12 +183,12 @@ class _Reader:
                     self.plain[name] = place
                 if name in self.units:
                     self._check_unit(name, self.units[name])
-            found[self.places[name]][name] = self._value(name, value)
-        if found["coordinates"]:
+            values[self.places[name]][name] = self._value(name, value)
+        if values["coordinates"]:
             if isinstance(start, str) or (start is not None and not isinstance(start, Mapping)):
                 raise ArgumentError("a case gives both a start and initial coordinates", "give one of them")
-            start = {**(start or {}), **found["coordinates"]}
-        return Values(found["parameters"], found["inputs"], start)
+            start = {**(start or {}), **values["coordinates"]}
+        return Values(values["parameters"], values["inputs"], start)
 
     def _value(self, name: str, value: Any) -> Any:
         return value if self.places[name] == "inputs" and not is_number(value) else self._number(name, value)
@@ -242,8 +242,8 @@ class _Reader:
 
 def value_units(eqs: Equations, names: Sequence[str]) -> dict[str, str]:
     """SI units of names in cases, if they have one."""
-    reader, found = _Reader(eqs, {}), {}
+    reader, units = _Reader(eqs, {}), {}
     for name in names:
         if name in eqs.model.environment.names or name in eqs.coordinates or name in reader.rates:
-            found[name] = unit_text(reader._dimension(name), "1")
-    return found
+            units[name] = unit_text(reader._dimension(name), "1")
+    return units

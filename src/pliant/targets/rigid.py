@@ -282,27 +282,27 @@ def rod_error(eqs: Equations, linked: Equations) -> RodError | None:
         places = [{name: frame.position for name, frame in rest.frames.items()} for rest in rests if rest is not None]
         distance = max(float(np.linalg.norm(places[1][name] - place)) for name, place in places[0].items())
     starts = rests if about == "equilibrium" else [None, None]
-    found = [_frequencies(one, rest) for one, rest in zip((eqs, linked), starts, strict=True)]
-    count = min(len(x) for x in found)
+    frequencies = [_frequencies(one, rest) for one, rest in zip((eqs, linked), starts, strict=True)]
+    count = min(len(x) for x in frequencies)
     inputs = {name: float(eqs.binding.input_motion(k, 0.0)[0]) for k, name in enumerate(eqs.inputs)}
-    return RodError(counts, found[0][:count], found[1][:count], about, distance, length, inputs)
+    return RodError(counts, frequencies[0][:count], frequencies[1][:count], about, distance, length, inputs)
 
 
 def _rest(eqs: Equations) -> Equilibrium | None:
     try:
-        found = equilibrium(eqs)
+        rest = equilibrium(eqs)
     except (AnalysisFailed, AssemblyError, EvaluationError, ArgumentError):
         return None
-    return found if found.balanced else None
+    return rest if rest.balanced else None
 
 
 def _frequencies(eqs: Equations, rest: Equilibrium | None) -> np.ndarray:
     """The lowest natural frequencies [Hz] of oscillations."""
     try:
-        found = modes(eqs, at="initial" if rest is None else rest, undamped=True, count=4 * NUMBERS.compared)
+        result = modes(eqs, at="initial" if rest is None else rest, undamped=True, count=4 * NUMBERS.compared)
     except (AnalysisFailed, AssemblyError, EvaluationError, ArgumentError):
         return np.zeros(0)
-    oscillating = np.sort(found.frequencies[[kind == "oscillating" for kind in found.kinds]])
+    oscillating = np.sort(result.frequencies[[kind == "oscillating" for kind in result.kinds]])
     # free motions of a robot with contacts oscillate due to round-off
     return oscillating[oscillating > NUMBERS.rigid * np.max(oscillating[: NUMBERS.compared], initial=0.0)][
         : NUMBERS.compared

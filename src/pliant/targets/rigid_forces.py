@@ -356,8 +356,8 @@ class _Reader:
         zero = np.zeros(len(self.model.plan.kinds))
         for size in 10.0 ** np.arange(SAMPLES):
             u = np.r_[size * random.standard_normal(count), zero[count:]]
-            found = float(function(0.0, u, zero, zero, self.bound.parameters)[0][signal])
-            if abs(found - slopes @ u[:count]) > NEARLY * np.abs(slopes * u[:count]).max():
+            value = float(function(0.0, u, zero, zero, self.bound.parameters)[0][signal])
+            if abs(value - slopes @ u[:count]) > NEARLY * np.abs(slopes * u[:count]).max():
                 return False
         return True
 

@@ -34,7 +34,7 @@ Inertia = Callable[[ca.SX], ca.SX]
 """Inertia forces for accelerations, in columns."""
 
 
-def frequency_function(eqs: Equations, found: list[float]) -> ca.Function | None:
+def frequency_function(eqs: Equations, frequencies: list[float]) -> ca.Function | None:
     """`parameters -> frequencies` [Hz] of the lowest modes of a rod alone, as many as `found` at the model's own values; None if
     the expressions do not reproduce these."""
     model = eqs.model
@@ -47,7 +47,7 @@ def frequency_function(eqs: Equations, found: list[float]) -> ca.Function | None
         (np.asarray(ca.DM(K.sparsity(), 1)) != 0) | (np.asarray(ca.DM(M.sparsity(), 1)) != 0)
     )
     count, label = scipy.sparse.csgraph.connected_components(linked, directed=False)
-    highest, values = NEAR * max(found), []
+    highest, values = NEAR * max(frequencies), []
     for block in range(count):
         rows = np.flatnonzero(label == block)
         try:
@@ -60,10 +60,10 @@ def frequency_function(eqs: Equations, found: list[float]) -> ca.Function | None
         forces = partial(_on_block, inertia, rows, len(K0))
         values += _lowest(K[rows.tolist(), rows.tolist()], forces, shapes[:, :kept], squares[:kept])
     function = ca.Function(
-        "frequencies", [p], [ca.vertcat(*[ca.sqrt(x) / (2 * ca.pi) for x in _sorted(values, len(found))])]
+        "frequencies", [p], [ca.vertcat(*[ca.sqrt(x) / (2 * ca.pi) for x in _sorted(values, len(frequencies))])]
     )
     check = np.asarray(function(own)).ravel()
-    return function if np.all(np.abs(check - found) <= SAME * np.abs(found)) else None
+    return function if np.all(np.abs(check - frequencies) <= SAME * np.abs(frequencies)) else None
 
 
 def _stiffness_and_mass(eqs: Equations, p: ca.SX) -> tuple[ca.SX, ca.SX, Inertia]:

@@ -60,16 +60,16 @@ def _alone(flat: RobotSpec, name: str) -> Equations:
 
 
 def _lowest(eqs: Equations, name: str, count: int) -> list[float]:
-    found = _few_frequencies(eqs)
-    if found is None:
+    frequencies = _few_frequencies(eqs)
+    if frequencies is None:
         bound = eqs.binding
         pairs = small_motions(eqs, bound, 0.0, eqs.initial_state().q, np.zeros(bound.nv), count, True).found
-        found = np.abs(pairs.values[in_order(pairs)[0]]) / (2 * np.pi)
-    if len(found) < count:
+        frequencies = np.abs(pairs.values[in_order(pairs)[0]]) / (2 * np.pi)
+    if len(frequencies) < count:
         raise ValueError(
-            f"the rod '{name}' has {len(found)} modes; Rayleigh damping at mode {count} needs a finer model"
+            f"the rod '{name}' has {len(frequencies)} modes; Rayleigh damping at mode {count} needs a finer model"
         )
-    return [float(x) for x in found[:count]]
+    return [float(x) for x in frequencies[:count]]
 
 
 def _few_frequencies(eqs: Equations) -> np.ndarray | None:

@@ -91,8 +91,8 @@ def _dense(
     size = np.maximum(size, max(1e-6 * float(size.max(initial=0.0)), 1e-150))
     if np.abs((K - K.T) / np.outer(size, size)).max(initial=0.0) <= 1e-9:
         K = 0.5 * (K + K.T)
-    found = eigenpairs(K, C, M, round_off=ROUND_OFF * forces)
-    return Eigenpairs(found.values, Z @ found.shapes, found.doubts)
+    pairs = eigenpairs(K, C, M, round_off=ROUND_OFF * forces)
+    return Eigenpairs(pairs.values, Z @ pairs.shapes, pairs.doubts)
 
 
 def _sparse(
@@ -111,24 +111,24 @@ def _sparse(
     )
     wanted = count
     while True:
-        found = lowest_eigenpairs(at, wanted, symmetric=symmetric)
-        growing = int(np.sum(found.values.real > found.doubts))
+        pairs = lowest_eigenpairs(at, wanted, symmetric=symmetric)
+        growing = int(np.sum(pairs.values.real > pairs.doubts))
         if judged is None or growing >= judged.unstable or wanted > 4 * count + 40:
             break
         wanted *= 2
-    found = replace(found, shapes=sizes[:, None] * found.shapes)
+    pairs = replace(pairs, shapes=sizes[:, None] * pairs.shapes)
     if judged is None:
-        return SmallMotions(found, state, None)
+        return SmallMotions(pairs, state, None)
     missing = judged.unstable - growing
-    return SmallMotions(found, state, missing <= 0 and judged.stable is not False, max(missing, 0))
+    return SmallMotions(pairs, state, missing <= 0 and judged.stable is not False, max(missing, 0))
 
 
-def in_order(found: Eigenpairs) -> tuple[np.ndarray, list[Kind]]:
+def in_order(pairs: Eigenpairs) -> tuple[np.ndarray, list[Kind]]:
     """Indices of the modes in the order in which they are listed, and the kind of each."""
-    values = found.values
+    values = pairs.values
     # a real part within round-off is zero: a motion without damping, or stabilized by gyroscopic terms alone
-    values.real[(values.imag != 0) & (np.abs(values.real) <= found.doubts)] = 0.0
-    values.real[np.abs(values) <= found.doubts * (values.imag == 0)] = 0.0
+    values.real[(values.imag != 0) & (np.abs(values.real) <= pairs.doubts)] = 0.0
+    values.real[np.abs(values) <= pairs.doubts * (values.imag == 0)] = 0.0
     kinds: list[Kind] = []
     for value in values:
         if value == 0:

@@ -64,10 +64,10 @@ class StateVector(np.ndarray):
         if not isinstance(key, str):
             return key
         names = {name: i for i, name in enumerate(self.names)}
-        found = names.get(key, {rate_name(name): i for name, i in names.items()}.get(key))
-        if found is None:
+        index = names.get(key, {rate_name(name): i for name, i in names.items()}.get(key))
+        if index is None:
             raise UnknownName("coordinate or rate", key, self.names)
-        return found
+        return index
 
 
 class ReadOnlyValues(dict[str, Any]):
@@ -250,11 +250,11 @@ def impulse(
     kkt = scipy.sparse.bmat([[M / scale, own.T], [own, None]]).tocsc()
     right = np.concatenate([np.zeros(n), right])
     try:
-        found = scipy.sparse.linalg.splu(kkt).solve(right)
+        solution = scipy.sparse.linalg.splu(kkt).solve(right)
     except RuntimeError:  # redundant rows
-        found = np.linalg.lstsq(kkt.toarray(), right, rcond=None)[0]
+        solution = np.linalg.lstsq(kkt.toarray(), right, rcond=None)[0]
     after = v.copy()
-    after[free] += D.diagonal()[free] * found[:n]
+    after[free] += D.diagonal()[free] * solution[:n]
     left = rows_of_one @ (G @ (after - v) - wanted)
     size = max(float(np.max(np.abs(right))), float(np.max(np.abs(v / D.diagonal()), initial=0.0)))
     if not np.all(np.isfinite(after)) or np.max(np.abs(left)) > 1e-8 * size:

@@ -164,24 +164,24 @@ class EventMonitor:
         if isinstance(event.value, str):
             outputs = now.outputs
             check_names("output", [event.value], outputs)
-            found = outputs[event.value]
+            value = outputs[event.value]
         else:
-            found = event.value(now)
-        if isinstance(found, np.ndarray) and found.size == 1:
-            found = found.item()
-        if isinstance(found, np.ndarray) or not isinstance(found, SupportsFloat) or np.isnan(float(found)):
+            value = event.value(now)
+        if isinstance(value, np.ndarray) and value.size == 1:
+            value = value.item()
+        if isinstance(value, np.ndarray) or not isinstance(value, SupportsFloat) or np.isnan(float(value)):
             raise ArgumentError(
-                f"the value of the event '{event.name}' is {describe(found)} at t = {now.t:g} s",
+                f"the value of the event '{event.name}' is {describe(value)} at t = {now.t:g} s",
                 "give one number that passes through zero; of a vector one component",
             )
-        return float(found)
+        return float(value)
 
     def times(self) -> dict[str, np.ndarray]:
         """Times at which events have occurred [s], by name; events of one name together."""
-        found: dict[str, list[float]] = {}
+        times_by_name: dict[str, list[float]] = {}
         for event, times in zip(self.events, self.happened, strict=True):
-            found[event.name] = sorted([*found.get(event.name, []), *times])
-        return {name: np.array(times) for name, times in found.items()}
+            times_by_name[event.name] = sorted([*times_by_name.get(event.name, []), *times])
+        return {name: np.array(times) for name, times in times_by_name.items()}
 
     # -- events --------------------------------------------------------------------------------------------------------
 
@@ -243,18 +243,18 @@ class EventMonitor:
         else:  # it begins at zero: find its first sign
             first = self._first_sign(event, rest, nodes[0], states)
             nodes = [*([first] if first else []), *(node for node in nodes if abs(node[1]) > rest or node[0] == run.t)]
-        found: list[_Hit] = []
+        hits: list[_Hit] = []
         for a, b in pairwise(self._with_extrema(event, nodes, states)):
             if event.passed(a[1], b[1]):
                 # interpolated values differ slightly from those of integration, which the crossing is located with
                 begin, end = (self._value_at(event, t, states) for t in (a[0], b[0]))
                 if event.passed(begin, end):
                     root, left = self._locate(event, a[0], b[0], states)
-                    found.append(_Hit(root, states[root], abs(left), index))
-        if not found and abs(old) > rest and event.passed(old, new):
+                    hits.append(_Hit(root, states[root], abs(left), index))
+        if not hits and abs(old) > rest and event.passed(old, new):
             root, left = self._locate(event, self.before[0], run.t, states)
-            found.append(_Hit(root, states[root], abs(left), index))
-        return found
+            hits.append(_Hit(root, states[root], abs(left), index))
+        return hits
 
     def _first_sign(
         self, event: Event, rest: float, node: tuple[float, float], states: dict[float, _StepState]
@@ -275,7 +275,7 @@ class EventMonitor:
         self, event: Event, nodes: list[tuple[float, float]], states: dict[float, _StepState]
     ) -> list[tuple[float, float]]:
         """Times and values, with the extrema beyond zero that lie between values of one sign."""
-        found = list(nodes)
+        extended = list(nodes)
         for a, b, c in zip(nodes, nodes[1:], nodes[2:], strict=False):
             sign = float(np.sign(b[1]))
             same = sign != 0 and sign * a[1] > 0 and sign * c[1] > 0
@@ -285,8 +285,8 @@ class EventMonitor:
                 continue
             extremum = self._extremum(event, sign, a[0], c[0], states)
             if sign * extremum[1] <= 0:
-                found.append(extremum)
-        return sorted(found)
+                extended.append(extremum)
+        return sorted(extended)
 
     def _extremum(
         self, event: Event, sign: float, begin: float, end: float, states: dict[float, _StepState]
@@ -296,11 +296,11 @@ class EventMonitor:
 
         def value(t: float) -> float:
             nonlocal best
-            found = sign * self._value_at(event, float(t), states)
-            best = min(best, (float(t), found), key=lambda item: item[1])
-            if found < 0:
+            signed = sign * self._value_at(event, float(t), states)
+            best = min(best, (float(t), signed), key=lambda item: item[1])
+            if signed < 0:
                 raise StopIteration
-            return found
+            return signed
 
         with suppress(StopIteration):
             options = {"xatol": 1e-8 * (end - begin), "maxiter": 60}

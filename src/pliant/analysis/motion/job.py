@@ -137,17 +137,17 @@ class Job:
         Returns whether anything changed.
         """
         bound = self.bound.with_contacts(run.contacts.rows)
-        found = set_state(self.eqs, bound, run.t, (run.q.copy(), run.v.copy()), q, v)
-        if found is None:
+        new = set_state(self.eqs, bound, run.t, (run.q.copy(), run.v.copy()), q, v)
+        if new is None:
             return False
-        if found.changed:
-            self.contradictions.append((run.t, found.changed))
-        if not np.array_equal(found.bound.row_active, self.bound.row_active):
-            self.bound = found.bound
-            self.history.append(ActiveBinding(run.t, found.bound))
-            run.rebind(found.bound)
-        self.jumps.append((run.t, found.energy))
-        run.put_state(found.q, found.v)
+        if new.changed:
+            self.contradictions.append((run.t, new.changed))
+        if not np.array_equal(new.bound.row_active, self.bound.row_active):
+            self.bound = new.bound
+            self.history.append(ActiveBinding(run.t, new.bound))
+            run.rebind(new.bound)
+        self.jumps.append((run.t, new.energy))
+        run.put_state(new.q, new.v)
         return True
 
     def _is_new(self, name: str, value: Any) -> bool:

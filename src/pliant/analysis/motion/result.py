@@ -276,11 +276,11 @@ class Result(AnalysisResult):
     @property
     def dataset(self) -> xarray.Dataset:
         """Everything, as an xarray Dataset with dimension `time`. Variables that cannot be computed are omitted, with a remark."""
-        found = self.recorded.dataset
+        dataset = self.recorded.dataset
         if self.record is None:
-            return found
-        omitted = json.loads(found.attrs.get("remarks", "[]"))
-        return found.assign_attrs(remarks=json.dumps([*self.remarks, *omitted]))
+            return dataset
+        omitted = json.loads(dataset.attrs.get("remarks", "[]"))
+        return dataset.assign_attrs(remarks=json.dumps([*self.remarks, *omitted]))
 
     @property
     def time(self) -> np.ndarray:
@@ -414,9 +414,9 @@ class Result(AnalysisResult):
     def _several(self, name: str) -> Track | None:
         """A component of an output, or all instances of a repeated output, coordinate or input."""
         data = self.recorded
-        if found := outputs_named(name, self.output_names, self.parts):
-            values = stacked(found, lambda x: data[f"output.{x}"], 1)
-            units = {data.unit(f"output.{x.output}") for x in found}
+        if named := outputs_named(name, self.output_names, self.parts):
+            values = stacked(named, lambda x: data[f"output.{x}"], 1)
+            units = {data.unit(f"output.{x.output}") for x in named}
             return self._track(name, "output", values, units.pop() if len(units) == 1 else "")
         for kind in ("coordinate", "input"):
             if instances := instances_of(name, data.names(kind)):
@@ -431,10 +431,10 @@ class Result(AnalysisResult):
         """Names of the components of an output: its own, `tip.x` etc. of a vector, or `strain.1` etc. along a rod; of the instances
         of a repeated quantity those of each."""
         if f"output.{name}" not in self.recorded.variables:
-            found = outputs_named(name, self.output_names, self.parts)
+            outputs = outputs_named(name, self.output_names, self.parts)
             named = [
                 self.parts(x.output)[slice(x.component, None if x.component is None else x.component + 1)]
-                for x in found
+                for x in outputs
             ]
             data = self.recorded
             others = [x for kind in ("coordinate", "input") for x in instances_of(name, data.names(kind))]
@@ -656,7 +656,7 @@ def result_of(run: RunRecord, status: Status, message: str, timing: Timing, meth
 
 def _variables(motion: SavedStates, derived: DerivedQuantities) -> dict[str, Variable]:
     """States, energies and frames of a motion, by name."""
-    found: dict[str, Variable] = {
+    variables: dict[str, Variable] = {
         "q": (("time", "coordinate"), motion.q, {"long_name": "positions", "units": "SI"}),
         "v": (("time", "rate"), motion.v, {"long_name": "rates", "units": "SI"}),
         "a": (("time", "rate"), motion.a, {"long_name": "accelerations", "units": "SI"}),
@@ -674,10 +674,10 @@ def _variables(motion: SavedStates, derived: DerivedQuantities) -> dict[str, Var
     }
     for k, name in enumerate(ENERGIES):
         about = {"long_name": f"{name} energy", "units": "J"}
-        found[name] = ("time",), partial(_column, derived, k), about
+        variables[name] = ("time",), partial(_column, derived, k), about
     for name, dimension in FRAME_PARTS.items():
-        found[f"frame_{name}"] = ("time", "frame", dimension), partial(_frames, derived, name), {}
-    return found
+        variables[f"frame_{name}"] = ("time", "frame", dimension), partial(_frames, derived, name), {}
+    return variables
 
 
 def _column(derived: DerivedQuantities, k: int) -> np.ndarray:
@@ -696,12 +696,12 @@ def _output_variables(
     eqs: Equations, derived: DerivedQuantities, profiles: Mapping[str, np.ndarray]
 ) -> dict[str, Variable]:
     """Outputs of a motion, by name; `profiles`: arc lengths [m] of those along a rod."""
-    found: dict[str, Variable] = {}
+    variables: dict[str, Variable] = {}
     for name, unit in output_units(eqs.model).items():
         axis = f"output.{name}.{'arc_length' if name in profiles else 'part'}"
         dimensions = ("time",) if output_size(eqs.model, name) == 1 else ("time", axis)
-        found[f"output.{name}"] = dimensions, partial(_outputs, derived, name), {"units": unit}
-    return found
+        variables[f"output.{name}"] = dimensions, partial(_outputs, derived, name), {"units": unit}
+    return variables
 
 
 def _labels(eqs: Equations, motion: SavedStates, profiles: Mapping[str, np.ndarray]) -> dict[str, Variable]:

@@ -187,18 +187,18 @@ class _Growth:
 def _damped_growth(state: ExaminedState, method: Method) -> _Growth | None:
     """The fastest growing motion that a step of the method makes smaller."""
     try:
-        found = eigenpairs(state.K, state.C, state.M)
+        pairs = eigenpairs(state.K, state.C, state.M)
     except (MasslessMotion, np.linalg.LinAlgError):
         return None
     best: int | None = None
-    for i in np.flatnonzero(found.values.real > found.doubts):
-        factor = _factor(method, complex(found.values[i]) * state.step)
-        if factor is not None and abs(factor) < 1 and (best is None or found.values[i].real > found.values[best].real):
+    for i in np.flatnonzero(pairs.values.real > pairs.doubts):
+        factor = _factor(method, complex(pairs.values[i]) * state.step)
+        if factor is not None and abs(factor) < 1 and (best is None or pairs.values[i].real > pairs.values[best].real):
             best = int(i)
     if best is None:
         return None
-    value = complex(found.values[best])
-    return _Growth(state, value, found.shapes[:, best], value.real * state.step)
+    value = complex(pairs.values[best])
+    return _Growth(state, value, pairs.shapes[:, best], value.real * state.step)
 
 
 def _factor(method: Method, z: complex) -> complex | None:

@@ -62,12 +62,12 @@ def watched_times(model: Model, bound: Binding, begin: float, end: float, jumps:
     if function is None or not end > begin:
         return np.zeros(0)
     used = np.any(model.signal_sources, axis=0)
-    found = [x.time for x, uses in ((_series(bound, i), used[1 + i]) for i in _moving(bound)) if uses]
+    groups = [x.time for x, uses in ((_series(bound, i), used[1 + i]) for i in _moving(bound)) if uses]
     if _has_wild_signals(model, bound):
-        found.append(_ends_of_cells(model, bound, begin, end, jumps))
-    if not found:
+        groups.append(_ends_of_cells(model, bound, begin, end, jumps))
+    if not groups:
         return np.zeros(0)
-    times = np.unique(np.concatenate(found))
+    times = np.unique(np.concatenate(groups))
     return np.asarray(times[(times > begin) & (times < end)])
 
 

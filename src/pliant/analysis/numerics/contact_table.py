@@ -14,9 +14,9 @@ ROWS, COUNT, NAMES, THINGS = "contact", "contact_count", "contact_name", "thing"
 """Axis of all contacts, number of contacts at each saved time, and the axes that name laws and parts."""
 
 
-def joined_contacts(found: Sequence[Contacts | None], t: float) -> Contacts | None:
+def joined_contacts(contacts: Sequence[Contacts | None], t: float) -> Contacts | None:
     """Contacts of several poses at one time [s], concatenated; None if the model has no contacts."""
-    known = [x for x in found if x is not None]
+    known = [x for x in contacts if x is not None]
     if not known:
         return None
     begins = np.concatenate([[0], np.cumsum([len(x) for x in known])]).astype(np.int32)
@@ -33,12 +33,12 @@ def contact_variables(contacts: Contacts | None, axis: str = "time") -> tuple[di
     if contacts is None or not contacts.names:
         return {}, {}
     about = {"long_name": "number of contacts", "units": "-", "sample_dimension": ROWS}
-    found: dict[str, Variable] = {COUNT: ((axis,), contacts.count, about)}
+    variables: dict[str, Variable] = {COUNT: ((axis,), contacts.count, about)}
     for name, entry in ENTRIES.items():
         axes = (ROWS,) if entry.size == 1 else (ROWS, "axis")
         values = partial(_column, contacts, entry.at, entry.size)
-        found[f"contact_{name}"] = axes, values, {"long_name": entry.meaning, "units": entry.unit}
-    return found, named_axes({NAMES: contacts.names, THINGS: contacts.things})
+        variables[f"contact_{name}"] = axes, values, {"long_name": entry.meaning, "units": entry.unit}
+    return variables, named_axes({NAMES: contacts.names, THINGS: contacts.things})
 
 
 def _column(contacts: Contacts, at: int, size: int) -> np.ndarray:

@@ -20,8 +20,8 @@ ALONG = 0.99
 
 def prescribed_half_turn(eqs: Equations, bound: Binding, q: np.ndarray) -> str:
     """Name of a constraint that prescribes a rotation of its frames and has reached half a turn; empty if there is none."""
-    found = _half_turns(eqs, bound, q)
-    return next((name for name, rows, prescribed, _ in found if prescribed and rows), "")
+    turns = _half_turns(eqs, bound, q)
+    return next((name for name, rows, prescribed, _ in turns if prescribed and rows), "")
 
 
 def opposite_frames(eqs: Equations, bound: Binding, q: np.ndarray) -> list[str]:

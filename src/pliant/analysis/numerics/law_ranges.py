@@ -107,10 +107,10 @@ def refuse_outside_laws(model: Model, bound: Binding, q: np.ndarray) -> None:
 
 def outside_laws(model: Model, cases: Sequence[tuple[Binding, np.ndarray]]) -> list[EvaluationError | None]:
     """The messages of `refuse_outside_laws` for several bindings of a model with positions q, computed together."""
-    found: list[EvaluationError | None] = [None] * len(cases)
+    errors: list[EvaluationError | None] = [None] * len(cases)
     watched = _watched(model)
     if not watched or not cases:
-        return found
+        return errors
     placed = [bound.node_poses(q) for bound, q in cases]
     poses = np.stack([x[0] for x in placed]), np.stack([x[1] for x in placed])
     constants = np.stack([bound.constants for bound, _ in cases])
@@ -118,14 +118,14 @@ def outside_laws(model: Model, cases: Sequence[tuple[Binding, np.ndarray]]) -> l
     for name in watched:
         strains = strains_times_length(constants, model.rod_stations[name], poses)
         for k in _near_an_end(model, name, strains, values.all):
-            if found[k] is not None or not np.all(np.isfinite(cases[k][1])):
+            if errors[k] is not None or not np.all(np.isfinite(cases[k][1])):
                 continue
             value = values.of(k)
             own = strains[k] / value(model.spec.rods[name].length)
             texts = _confirmed(model, cases[k][0], name, own, value, [cases[k][1]])
             beyond = [text for text in texts if BEYOND in text]
-            found[k] = EvaluationError(beyond[0]) if beyond else None
-    return found
+            errors[k] = EvaluationError(beyond[0]) if beyond else None
+    return errors
 
 
 def _near_an_end(model: Model, name: str, strains: np.ndarray, value: Callable[[Any], np.ndarray]) -> np.ndarray:

@@ -126,12 +126,12 @@ class LoopClosure:
             step /= max(float(np.max(np.abs(step) / self.sizes, initial=0.0)) / LONGEST, 1.0)
             for share in (1.0, 0.5, 0.25, 0.1, 0.03, 0.01):
                 trial = self._moved(q, share * step, hold)
-                found = self._values(trial)
-                if np.all(np.isfinite(found)) and np.linalg.norm(found) < (1 - 1e-3 * share) * np.linalg.norm(value):
+                gaps = self._values(trial)
+                if np.all(np.isfinite(gaps)) and np.linalg.norm(gaps) < (1 - 1e-3 * share) * np.linalg.norm(value):
                     break
             else:
                 return q if error <= OPEN else None
-            q, value = trial, found
+            q, value = trial, gaps
             if np.max(np.abs(value)) <= 0.01 * CLOSED:
                 return q
         return q if float(np.max(np.abs(value))) <= OPEN else None
@@ -171,13 +171,13 @@ class LoopClosure:
 
         start = np.zeros(int(np.sum(free)))
         with np.errstate(all="ignore"):  # gaps far larger than the robot
-            found = scipy.optimize.least_squares(
+            solution = scipy.optimize.least_squares(
                 lambda x: self._values(moved(x)), start, method="trf", xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=400
             )
-        closed = self._closed(moved(found.x), hold) if np.max(np.abs(found.fun)) <= OPEN else None
+        closed = self._closed(moved(solution.x), hold) if np.max(np.abs(solution.fun)) <= OPEN else None
         if closed is None or np.max(np.abs(self._values(closed))) > OPEN:
-            worst = int(np.argmax(np.abs(found.fun)))
-            raise AssemblyError(_open_loop(self.eqs, worst, float(np.linalg.norm(found.fun * self.size))))
+            worst = int(np.argmax(np.abs(solution.fun)))
+            raise AssemblyError(_open_loop(self.eqs, worst, float(np.linalg.norm(solution.fun * self.size))))
         return closed
 
     # -- rates ---------------------------------------------------------------------------------------------------------

@@ -118,21 +118,21 @@ def eigenpairs(K: np.ndarray, C: np.ndarray, M: np.ndarray, *, round_off: float 
         doubts.append(_doubts(here, right, left, c[within], noise_k[within], noise_c[within]))
     if not values:
         return Eigenpairs(np.zeros(0, dtype=complex), np.zeros((len(K), 0)), np.zeros(0))
-    found = Eigenpairs(np.concatenate(values), np.hstack(vectors), np.concatenate(doubts))
-    return with_real_doubles(found, M)
+    pairs = Eigenpairs(np.concatenate(values), np.hstack(vectors), np.concatenate(doubts))
+    return with_real_doubles(pairs, M)
 
 
-def with_real_doubles(found: Eigenpairs, M: Any) -> Eigenpairs:
+def with_real_doubles(pairs: Eigenpairs, M: Any) -> Eigenpairs:
     """Eigenvalues with pairs that round-off has moved off the real axis replaced by two real values."""
-    values, x = found.values, shapes_of_unit_mass(found.shapes, M)
-    double = (values.imag != 0) & (np.abs(values.imag) <= found.doubts) & (np.abs(values.real) > found.doubts)
+    values, x = pairs.values, shapes_of_unit_mass(pairs.shapes, M)
+    double = (values.imag != 0) & (np.abs(values.imag) <= pairs.doubts) & (np.abs(values.real) > pairs.doubts)
     if not double.any():
-        return Eigenpairs(values, x, found.doubts)
+        return Eigenpairs(values, x, pairs.doubts)
     first, second = x[:, double].real, x[:, double].imag
     second = np.where(np.abs(second).max(axis=0) > 1e-3 * np.abs(first).max(axis=0), second, first)
     real = values[double].real + 0j
     shapes = np.hstack([x[:, ~double], shapes_of_unit_mass(first, M), shapes_of_unit_mass(second, M)])
-    doubts = np.concatenate([found.doubts[~double], found.doubts[double], found.doubts[double]])
+    doubts = np.concatenate([pairs.doubts[~double], pairs.doubts[double], pairs.doubts[double]])
     return Eigenpairs(np.concatenate([values[~double], real, real]), shapes, doubts)
 
 

@@ -140,12 +140,12 @@ def _nearest(
     start = apply(np.random.default_rng(0).normal(size=2 * n))
     wanted = min(wanted, 2 * at.freedom - 2)
     try:
-        found, states = scipy.sparse.linalg.eigs(
+        eigenvalues, states = scipy.sparse.linalg.eigs(
             operator, k=wanted, v0=start, ncv=min(2 * at.freedom, max(2 * wanted + 20, 60)), maxiter=MOST_RESTARTS
         )
     except (scipy.sparse.linalg.ArpackError, RuntimeError) as reason:
         raise NotConverged(str(reason)) from None
-    values = shift + unit / found
+    values = shift + unit / eigenvalues
     values = np.where(np.abs(values.imag) <= 1e-12 * np.abs(values), values.real + 0j, values)
     half = values.imag >= 0
     return values[half], shapes_of_unit_mass(states[:n, half], at.M)

@@ -46,8 +46,8 @@ class HasStatus(Protocol):
 Found = TypeVar("Found", bound=HasStatus)
 
 
-def unless_failed(found: Found, on_failure: Literal["raise", "return"]) -> Found:
+def unless_failed(result: Found, on_failure: Literal["raise", "return"]) -> Found:
     """Return the result of an analysis; raise AnalysisFailed with it if it failed, unless failures are returned."""
-    if found.status == Status.FAILED and on_failure == "raise":
-        raise AnalysisFailed(found.message, found)
-    return found
+    if result.status == Status.FAILED and on_failure == "raise":
+        raise AnalysisFailed(result.message, result)
+    return result

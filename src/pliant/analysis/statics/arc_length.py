@@ -99,19 +99,19 @@ class PathParameter:
         """Derivatives of forces and constraint values, which `imbalance` returns for a value, with respect to the parameter: by a
         central difference, or a one-sided one if the model cannot be evaluated on the other side."""
         step = SETTINGS.difference * self.scale
-        found: list[tuple[float, tuple[np.ndarray, np.ndarray]]] = []
+        differences: list[tuple[float, tuple[np.ndarray, np.ndarray]]] = []
         for nearby in (value + step, value - step, value):
-            if len(found) == 2:
+            if len(differences) == 2:
                 break
             try:
                 now = imbalance(nearby)
             except EvaluationError:
                 continue
             if np.all(np.isfinite(now[0])) and np.all(np.isfinite(now[1])):
-                found.append((nearby, now))
-        if len(found) < 2:
+                differences.append((nearby, now))
+        if len(differences) < 2:
             raise EvaluationError(f"the model cannot be evaluated for values of '{self.name}' around {value:g}")
-        (a, (force_a, phi_a)), (b, (force_b, phi_b)) = found
+        (a, (force_a, phi_a)), (b, (force_b, phi_b)) = differences
         return (force_a - force_b) / (a - b), (phi_a - phi_b) / (a - b)
 
 
@@ -275,14 +275,14 @@ class ArcLengthStatics(StaticEquations):
     def with_tangent(self, point: EquilibriumPoint, toward: Direction) -> EquilibriumPoint | None:
         """The point with its unit tangent in the direction of `toward`, and its own scaling of the stiffness."""
         bordered = self._bordered(point.at, point.by_value, toward, point.metric)
-        found = bordered.solve(np.zeros(self.bound.nv), np.zeros(self.bound.m), 1.0)
-        if found is None:
+        tangent = bordered.solve(np.zeros(self.bound.nv), np.zeros(self.bound.m), 1.0)
+        if tangent is None:
             return None
-        length = point.metric.length(found)
+        length = point.metric.length(tangent)
         if not np.isfinite(length) or length == 0.0:
             return None
         scaling = stiffness_scaling(point.at) if not point.scaling.size else point.scaling
-        return replace(point, tangent=found.times(1.0 / length), scaling=scaling)
+        return replace(point, tangent=tangent.times(1.0 / length), scaling=scaling)
 
     def step(self, point: EquilibriumPoint, length: float, *, patient: bool = False) -> EquilibriumPoint | None:
         """The next point of the path at a step length; its stiffness is scaled as at `point`."""
@@ -308,8 +308,8 @@ class ArcLengthStatics(StaticEquations):
         if largest_turn(self.bound.node_poses(point.q)[0], self.bound.node_poses(q)[0]) > SETTINGS.turn:
             return None
         reach = max(SETTINGS.reach * length, min(SETTINGS.corner_reach * length, SETTINGS.longest_at_corners))
-        found = self.correct(q, multipliers, value, way, point.metric, patient=patient, reach=reach)
-        return None if found is None else self.with_tangent(replace(found, scaling=point.scaling), way)
+        corrected = self.correct(q, multipliers, value, way, point.metric, patient=patient, reach=reach)
+        return None if corrected is None else self.with_tangent(replace(corrected, scaling=point.scaling), way)
 
 
 class _Bordered:

@@ -149,7 +149,7 @@ class CarriedSections:
         the sum of half the cross products of the rotations of neighbours. If an element's helix x changes as planned, d becomes d
         - [d, [d, x]] / 12, to first order in x.
         """
-        found: list[Entries] = []
+        entries: list[Entries] = []
         rotations, places = bound.node_poses(q) if self._chains else (np.zeros((0, 3, 3)), np.zeros((0, 3)))
         size, rate_sizes = bound.sizes(q)
         columns: dict[int, np.ndarray] = {}
@@ -163,13 +163,13 @@ class CarriedSections:
             if chain.carrier != WORLD:
                 base = bound.node_jacobian(q, chain.carrier)
                 moving = np.flatnonzero(np.any(base != 0, axis=0))
-                found.append(_entries(B[:1], base[None][:, :, moving], S[:1], moving[None], at[:1]))
+                entries.append(_entries(B[:1], base[None][:, :, moving], S[:1], moving[None], at[:1]))
             else:
-                found.append(_entries(B[:1], np.zeros((1, 6, 0)), S[:1], np.zeros((1, 0), dtype=int), at[:1]))
-            found.append(_entries(B[1:], S[:-1], S[1:], at[:-1], at[1:]))
-        if not found:
+                entries.append(_entries(B[:1], np.zeros((1, 6, 0)), S[:1], np.zeros((1, 0), dtype=int), at[:1]))
+            entries.append(_entries(B[1:], S[:-1], S[1:], at[:-1], at[1:]))
+        if not entries:
             return np.zeros(0, dtype=int), np.zeros(0, dtype=int), np.zeros(0)
-        return tuple(np.concatenate(x) for x in zip(*found, strict=True))  # type: ignore[return-value]
+        return tuple(np.concatenate(x) for x in zip(*entries, strict=True))  # type: ignore[return-value]
 
     def _columns(self, bound: Binding, q: np.ndarray, size: int) -> np.ndarray:
         """World twists of all nodes per unit of each rate of the sections with this number of rates (size x nodes x 6)."""

@@ -95,20 +95,20 @@ class Tangent:
         E = 1.0 / np.where(size > 0, size, 1.0)
         J = E[:, None] * J if self._is_dense else scipy.sparse.diags(E) @ J
         whole = self._dense if self._is_dense else self._sparse
-        found = whole(A, J, compliance * E**2)
-        if found is not None and not self.symmetric and self.n <= TOLERANCES.eigenvalues_up_to:
+        factors = whole(A, J, compliance * E**2)
+        if factors is not None and not self.symmetric and self.n <= TOLERANCES.eigenvalues_up_to:
             A, J = (x if self._is_dense else x.toarray() for x in (A, J))
-            solve, even = found  # an odd number of negative eigenvalues is not zero
+            solve, even = factors  # an odd number of negative eigenvalues is not zero
             return Factors(solve, lambda: even and _has_no_negative(A, J), D, E, self.rows)
-        if found is None or not found[1]:
+        if factors is None or not factors[1]:
             # directions without stiffness have a zero pivot, or one of either sign due to round-off
             lift = TOLERANCES.neutral * (np.eye(self.n) if self._is_dense else scipy.sparse.identity(self.n))
             lifted = whole(A + lift, J, compliance * E**2)
-            if found is None or (lifted is not None and lifted[1]):
-                found = lifted
-        if found is None:
+            if factors is None or (lifted is not None and lifted[1]):
+                factors = lifted
+        if factors is None:
             return None
-        solve, sound = found
+        solve, sound = factors
         return Factors(solve, lambda: sound, D, E, self.rows)
 
     def _dense(self, A: np.ndarray, J: np.ndarray, compliance: np.ndarray) -> tuple[Solve, bool] | None:

@@ -118,10 +118,10 @@ class Obstacles:
             return 0.5
         for k in range(1, count):
             try:
-                found = contacts_at(bound, t, on_way(k / count), still)
+                contacts = contacts_at(bound, t, on_way(k / count), still)
             except EvaluationError:
                 continue
-            if pair := self._too_deep(found, known):
+            if pair := self._too_deep(contacts, known):
                 self.crossed.append(pair)
                 return k / count
         return 1.0
@@ -136,10 +136,10 @@ class Obstacles:
             pair for pair, n in sides.items() if len(n) > 1 and np.min(np.array(n) @ np.array(n).T) < SETTINGS.opposite
         }
 
-    def _too_deep(self, found: Contacts, known: Sequence[Contacts]) -> tuple[str, str] | None:
+    def _too_deep(self, contacts: Contacts, known: Sequence[Contacts]) -> tuple[str, str] | None:
         """The first pair with a deeper overlap than at either end, unless it stays in contact on the same side."""
         tolerated = SETTINGS.tolerated * self._thinnest
-        for pair, gap, normal in zip(found.pairs, found.gap, found.normal, strict=True):
+        for pair, gap, normal in zip(contacts.pairs, contacts.gap, contacts.normal, strict=True):
             if -gap <= tolerated:
                 continue
             depths = [

@@ -222,27 +222,27 @@ class PathFollower:
         """Limit points, bifurcations and ends within a step: length along it, type, the point, and the index of the vanishing
         eigenvalue
         (-1 for none)."""
-        found: list[tuple[float, str, EquilibriumPoint, int]] = []
+        special: list[tuple[float, str, EquilibriumPoint, int]] = []
         fold = None
         if point.tau * new.tau < 0:
             fold = self._locate(point, new, step, lambda x: x.tau)
-            found.append((fold[0], "limit", fold[1], -1))
+            special.append((fold[0], "limit", fold[1], -1))
         for k in self._crossings(point, new):
             scale = max(abs(_value(point, k)), abs(_value(new, k)))
             if fold is not None and abs(_value(fold[1], k)) <= SETTINGS.same * scale:
-                found[0] = (fold[0], "limit", fold[1], k)
+                special[0] = (fold[0], "limit", fold[1], k)
                 fold = None
                 continue
             at = self._locate(point, new, step, lambda x, k=k: _value(x, k))  # type: ignore[misc]
-            found.append((at[0], "bifurcation", at[1], k))
-            losses = self.modes + sum(kind == "bifurcation" for _, kind, _, _ in found)
+            special.append((at[0], "bifurcation", at[1], k))
+            losses = self.modes + sum(kind == "bifurcation" for _, kind, _, _ in special)
             if self.branch is not None and losses >= self.branch.mode:
                 break  # eigenvalues vanish in ascending order: the following ones are beyond the branch
         for status, test in self._ends():
             if test(point) * test(new) <= 0 and test(new) != test(point):
                 at = self._locate(point, new, step, test)
-                found.append((at[0], status, at[1], -1))
-        return found
+                special.append((at[0], status, at[1], -1))
+        return special
 
     def _crossings(self, point: EquilibriumPoint, new: EquilibriumPoint) -> range:
         """Indices of the eigenvalues that change their sign."""
@@ -282,10 +282,10 @@ class PathFollower:
 
         def f(length: float) -> float:
             if length not in seen:
-                found = self.statics.step(point, length, patient=True)
-                if found is None:
+                there = self.statics.step(point, length, patient=True)
+                if there is None:
                     raise EvaluationError("no point there")
-                seen[length] = found
+                seen[length] = there
             value = test(seen[length])
             return 0.0 if abs(value) <= small else value
 

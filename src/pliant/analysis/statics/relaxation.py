@@ -342,11 +342,11 @@ class Relaxation:
     def _next(self, pose: _PoseEquations, step: _Step, tangent: Tangent) -> _PoseEquations:
         """The pose after a step, or the same pose with a smaller radius or soft constraints."""
         share = min(1.0, self._radius / step.extent) if step.extent > 0 else 1.0
-        found = self._settled(pose, step, share, tangent.metric)
-        if found is None:
+        settled = self._settled(pose, step, share, tangent.metric)
+        if settled is None:
             self._radius = 0.3 * min(self._radius, step.extent)
             return pose
-        new, ratio, x = found
+        new, ratio, x = settled
         free = self._obstacles.free_share(
             self._statics.bound,
             self._statics.t,
@@ -376,10 +376,10 @@ class Relaxation:
         phi = pose.at.phi * self._active
         if self._gap(pose) <= SETTINGS.closing or self._bound.nv > TOLERANCES.dense_up_to:
             return 0.0
-        found = self._newton(pose, self._tangent(pose, self._metric(pose.at), pose.at.residual), pose.at.residual, phi)
-        if found is None or not found[1].sound:
+        newton = self._newton(pose, self._tangent(pose, self._metric(pose.at), pose.at.residual), pose.at.residual, phi)
+        if newton is None or not newton[1].sound:
             return 0.0
-        step = found[0]
+        step = newton[0]
         share = min(1.0, SETTINGS.foresight / step.extent) if step.extent > 0 else 1.0
         q = self._carried.increment(self._bound, pose.q, share * step.x)
         try:
@@ -474,10 +474,10 @@ class Relaxation:
         """Reduce the remaining imbalance of an equilibrium to round-off, as long as full Newton steps decrease it."""
         for _ in range(6):
             tangent = self._tangent(pose, self._metric(pose.at), pose.at.residual)
-            found = self._newton(pose, tangent, pose.at.residual, pose.at.phi * self._active)
-            if found is None or not found[0].extent < SETTINGS.settled_newton:
+            newton = self._newton(pose, tangent, pose.at.residual, pose.at.phi * self._active)
+            if newton is None or not newton[0].extent < SETTINGS.settled_newton:
                 break
-            step = found[0]
+            step = newton[0]
             try:
                 new = self._at(self._bound.increment(pose.q, step.x), pose.multipliers + step.multipliers)
             except EvaluationError:

@@ -135,9 +135,9 @@ def judge(at: LinearizedEquations, scaling: np.ndarray | None = None) -> Stabili
     roots, shapes = scipy.linalg.eig(K)
     order = np.argsort(roots.real)
     directions = D[:, None] * (scaled @ shapes[:, order].real)
-    found = growth(plain, C, M)
+    rates = growth(plain, C, M)
     return Stability(
-        roots[order].real, directions, found.growing, found.neutral, -found.fastest, False, growth=found.growth
+        roots[order].real, directions, rates.growing, rates.neutral, -rates.fastest, False, growth=rates.growth
     )
 
 
@@ -166,12 +166,12 @@ def _takes_energy(C: np.ndarray) -> bool:
 
 def _by_motion(K: np.ndarray, C: np.ndarray, M: np.ndarray, by_stiffness: Stability) -> Stability:
     """The stability of a symmetric stiffness, corrected by the eigenvalues of the motion."""
-    found = growth(0.5 * (K + K.T), C, M)
+    rates = growth(0.5 * (K + K.T), C, M)
     lacking = by_stiffness.unstable
-    if not found.judged or (lacking and found.growing):
+    if not rates.judged or (lacking and rates.growing):
         return by_stiffness  # directions without stiffness are unstable
-    if found.growing:
-        return replace(by_stiffness, unstable=found.growing, conservative=False, growth=found.growth)
+    if rates.growing:
+        return replace(by_stiffness, unstable=rates.growing, conservative=False, growth=rates.growth)
     if lacking:
         way = "direction" if lacking == 1 else "directions"
         words = (
@@ -252,10 +252,10 @@ def _growing_large(at: LinearizedEquations, J: scipy.sparse.csr_matrix, *, symme
     n = at.stiffness.shape[0]
     matrices = SparseMatrices(scipy.sparse.csc_matrix(at.stiffness), scipy.sparse.csc_matrix(at.damping), at.mass, J)
     try:
-        found = lowest_eigenpairs(matrices, TOLERANCES.modes, symmetric=symmetric)
+        pairs = lowest_eigenpairs(matrices, TOLERANCES.modes, symmetric=symmetric)
     except NotConverged:
         return None
-    seen = _growth_of(found.values, found.doubts)
+    seen = _growth_of(pairs.values, pairs.doubts)
     if not seen.growing:
         return None
     return Stability(np.zeros(0), np.zeros((n, 0)), seen.growing, 0, -seen.fastest, False, growth=seen.growth)
@@ -345,10 +345,10 @@ def growth(K: np.ndarray, C: np.ndarray, M: np.ndarray) -> GrowthRates:
     are not counted, and a pair that flutters is distinguished from one that round-off moved off the axis.
     """
     try:
-        found = eigenpairs(K, C, M)
+        pairs = eigenpairs(K, C, M)
     except MasslessMotion:
         return _massless_growth(K, C, M)
-    return _growth_of(found.values, found.doubts)
+    return _growth_of(pairs.values, pairs.doubts)
 
 
 def _growth_of(values: np.ndarray, doubts: np.ndarray) -> GrowthRates:

@@ -55,10 +55,10 @@ def enclosures(function: ca.Function, arguments: Sequence[Sequence[Enclosure]]) 
     graph = read(function)
     with np.errstate(all="ignore"):
         known = graph.evaluate(arguments, point, _operation)
-    found = [[point(0.0)] * function.numel_out(i) for i in range(function.n_out())]
+    boxes = [[point(0.0)] * function.numel_out(i) for i in range(function.n_out())]
     for output, index, node in graph.outputs:
-        found[output][index] = known[node]
-    return found
+        boxes[output][index] = known[node]
+    return boxes
 
 
 def point(value: float | np.ndarray) -> Enclosure:
@@ -305,26 +305,26 @@ def located(states: ca.Function, parameters: np.ndarray, known: np.ndarray, begi
     def values(times: np.ndarray) -> np.ndarray:
         return np.asarray(states(times[None], parameters))
 
-    found = np.unique(known[(known > begin) & (known < end)])
-    base = np.union1d(np.linspace(begin, end, SEARCH.samples), decided_cells(states, parameters, begin, end, found))
+    switches = np.unique(known[(known > begin) & (known < end)])
+    base = np.union1d(np.linspace(begin, end, SEARCH.samples), decided_cells(states, parameters, begin, end, switches))
     before = -1
     for row in range(states.numel_out(0)):
-        if len(found) != before:
-            before, times = len(found), _refined(base, found)
-        found = np.union1d(found, _changes(lambda t, row=row: values(t)[row], times))  # type: ignore[misc]
+        if len(switches) != before:
+            before, times = len(switches), _refined(base, switches)
+        switches = np.union1d(switches, _changes(lambda t, row=row: values(t)[row], times))  # type: ignore[misc]
     instant = SEARCH.round_off * max(abs(begin), abs(end))
     # of times that differ by round-off the last is after the change; the begin itself is read after its changes
-    found = found[np.append(np.diff(found) > instant, True)] if len(found) else found
-    return np.asarray(found[(found > begin + instant) & (found < end)])
+    switches = switches[np.append(np.diff(switches) > instant, True)] if len(switches) else switches
+    return np.asarray(switches[(switches > begin + instant) & (switches < end)])
 
 
-def _refined(base: np.ndarray, found: np.ndarray) -> np.ndarray:
+def _refined(base: np.ndarray, times: np.ndarray) -> np.ndarray:
     """Samples of a span that is divided by switches: on both sides of each and between them."""
-    if not len(found):
+    if not len(times):
         return base
-    ends = np.concatenate([base[:1], found, base[-1:]])
+    ends = np.concatenate([base[:1], times, base[-1:]])
     inner = ends[:-1, None] + np.diff(ends)[:, None] * (np.arange(SEARCH.between) / SEARCH.between)
-    return np.unique(np.concatenate([base, inner.ravel(), found, np.nextafter(found, -np.inf)]))
+    return np.unique(np.concatenate([base, inner.ravel(), times, np.nextafter(times, -np.inf)]))
 
 
 def _changes(state: Callable[[np.ndarray], np.ndarray], times: np.ndarray) -> np.ndarray:

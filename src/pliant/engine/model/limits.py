@@ -30,15 +30,15 @@ def check_values(model: Model, parameters: Mapping[str, float], changed: Collect
     """Reject values of parameters (SI units) that are invalid in a model file: beyond their limits, which may depend
     on others, or such that a part cannot be built. Checks only what depends on those that are `changed`."""
     environment = model.environment_with(parameters)
-    found = _problems(model, environment, changed)
-    if not found and model.required is not None:
+    problems = _problems(model, environment, changed)
+    if not problems and model.required is not None:
         amounts = np.asarray(model.required([float(environment.values[x]) for x in model.parameter_names])).ravel()
-        found = [
+        problems = [
             f"{r.path}: {r.message} ({r.hint})" for r, x in zip(model.requirements, amounts, strict=True) if not x >= 0
         ]
-    if found:
+    if problems:
         given = ", ".join(f"{name} = {float(environment.values[name]):g}" for name in changed)
-        raise ArgumentError(f"the model rejects {given}: {'; '.join(dict.fromkeys(found))}")
+        raise ArgumentError(f"the model rejects {given}: {'; '.join(dict.fromkeys(problems))}")
 
 
 def refused_cases(model: Model, parameters: Mapping[str, float], changed: Mapping[str, np.ndarray]) -> Refusals:

@@ -255,14 +255,14 @@ def inverse_jacobian_functions(x2: Any, cotangent: Any) -> Any:
     near = x2 < SERIES_BELOW
     over = reciprocal(ca.if_else(near, 1.0, x2))
     first: Sequence[float] = _COTANGENT
-    found: list[Any] = []
+    functions: list[Any] = []
     for order in range(3):
         if order == 0:
             closed = (1 - cotangent) * over
         elif order == 1:
-            closed = (0.25 - 3 * found[0] + found[0] ** 2 * x2) * over
+            closed = (0.25 - 3 * functions[0] + functions[0] ** 2 * x2) * over
         else:
-            closed = (2 * found[0] ** 2 - 5 * found[1] + 2 * found[0] * found[1] * x2) * over
-        found.append(ca.if_else(near, _polynomial(first, x2), closed))
+            closed = (2 * functions[0] ** 2 - 5 * functions[1] + 2 * functions[0] * functions[1] * x2) * over
+        functions.append(ca.if_else(near, _polynomial(first, x2), closed))
         first = tuple(2 * k * c for k, c in enumerate(first))[1:]
-    return ca.vertcat(*found)
+    return ca.vertcat(*functions)

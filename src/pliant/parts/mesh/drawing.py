@@ -84,22 +84,22 @@ class FileDrawing(DrawingBase):
     def lattice(self, source: Source, value: Callable[[Scalar], float]) -> Lattice:
         """The wireframe of the file."""
         tolerance = None if self.tolerance is None else value(self.tolerance)
-        found = read_mesh(source.find(self.file), tolerance=tolerance, unit=self.unit, split=self.split)
-        if found.orphans:
+        drawing = read_mesh(source.find(self.file), tolerance=tolerance, unit=self.unit, split=self.split)
+        if drawing.orphans:
             hint = "remove them from the drawing, or use a larger tolerance"
-            raise FileProblem(f"{self.file} has {found.orphans} nodes without edges", hint)
-        return Lattice(found.nodes, found.edges, found, found.faces)
+            raise FileProblem(f"{self.file} has {drawing.orphans} nodes without edges", hint)
+        return Lattice(drawing.nodes, drawing.edges, drawing, drawing.faces)
 
     def size(self, value: Evaluate) -> tuple[Any, Any, Any]:
         """The scale, along all axes."""
         return (value(self.scale),) * 3
 
-    def without_files(self, found: Lattice) -> DrawingBase:
+    def without_files(self, lattice: Lattice) -> DrawingBase:
         """The contents of the file as a list."""
         return ListedDrawing.model_construct(
-            nodes=tuple(map(tuple, found.shares.tolist())),
-            edges=tuple(map(tuple, (found.edges + 1).tolist())),
-            faces=tuple(map(tuple, (found.faces + 1).tolist())),
+            nodes=tuple(map(tuple, lattice.shares.tolist())),
+            edges=tuple(map(tuple, (lattice.edges + 1).tolist())),
+            faces=tuple(map(tuple, (lattice.faces + 1).tolist())),
             scale=self.scale,
         )
 
@@ -371,10 +371,10 @@ class NearestSet(NodeSetBase):
     def choose(self, points: np.ndarray, value: Value, labels: Labels) -> np.ndarray:
         """One node for each point, in their order."""
         places = np.array([[value(x) for x in place] for place in self.nearest])
-        found = [int(np.argmin(np.linalg.norm(points - place, axis=1))) for place in places]
-        if len(set(found)) < len(found):
+        nearest = [int(np.argmin(np.linalg.norm(points - place, axis=1))) for place in places]
+        if len(set(nearest)) < len(nearest):
             raise FileProblem("two of the points have the same nearest node", "leave one of them out")
-        return np.array(found)
+        return np.array(nearest)
 
 
 class NumberedSet(NodeSetBase):

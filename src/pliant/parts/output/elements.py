@@ -202,12 +202,12 @@ class ReactionOutput(OutputBase):
         return REACTION_UNITS[self.quantity]
 
     def problems_in(self, robot: PartsByName) -> Iterator[Problem]:
-        found = self._found(robot)
-        if self.of is not None and found and self.of not in found:
-            yield ("of",), f"'{self.reaction}' is a {found[0]}, not a {self.of}", "remove `of`"
-        if self.of is None and len(found) > 1:
-            text = f"both a {' and a '.join(found)} are called '{self.reaction}'"
-            yield ("reaction",), text, f"add `of: {found[0]}`"
+        part = self._found(robot)
+        if self.of is not None and part and self.of not in part:
+            yield ("of",), f"'{self.reaction}' is a {part[0]}, not a {self.of}", "remove `of`"
+        if self.of is None and len(part) > 1:
+            text = f"both a {' and a '.join(part)} are called '{self.reaction}'"
+            yield ("reaction",), text, f"add `of: {part[0]}`"
         if self.quantity == "wrench" and self.component is not None:
             text = "a wrench has a force and a moment, so `component` is ambiguous"
             yield ("component",), text, "choose the quantity `force` or `moment`"

@@ -177,17 +177,17 @@ class EnergyOutput(OutputBase):
                 text = f"the {self.energy} energy is available for parts only"
                 yield ("energy",), text, "give a `part`, or use the `potential` energy of the robot"
             return
-        found = self._found(robot)
-        if not found:
+        parts = self._found(robot)
+        if not parts:
             return
-        if self.of is not None and self.of not in found:
-            yield ("of",), f"'{self.part}' is a {found[0]}, not a {self.of}", "remove `of`"
+        if self.of is not None and self.of not in parts:
+            yield ("of",), f"'{self.part}' is a {parts[0]}, not a {self.of}", "remove `of`"
             return
-        if self.of is None and len(found) > 1:
-            text = f"both a {' and a '.join(found)} are called '{self.part}'"
-            yield ("part",), text, f"add `of: {found[0]}`"
+        if self.of is None and len(parts) > 1:
+            text = f"both a {' and a '.join(parts)} are called '{self.part}'"
+            yield ("part",), text, f"add `of: {parts[0]}`"
             return
-        of = self.of or found[0]
+        of = self.of or parts[0]
         if self.energy == "dissipated":
             text = "dissipated energy accumulates along a motion and is available for the entire robot only"
             yield ("part",), text, "remove `part`"

@@ -259,14 +259,14 @@ def element_state(
     poses: Sequence[Pose], twists: Sequence[Any], c: Any, fields: Fields, strain: Any, index: int, elements: int
 ) -> ElementState:
     """State of one of several successive elements, with `fields` of each in the constants c; `strain` as in `element_or_chain`."""
-    found = []
+    states = []
     for k in range(elements):
         own = c[fields.size * k : fields.size * (k + 1)]
-        found.append((*relative_deformation(poses[k : k + 2], twists[k : k + 2], own, strain), own))
-    e, rate, change, own = found[index]
+        states.append((*relative_deformation(poses[k : k + 2], twists[k : k + 2], own, strain), own))
+    e, rate, change, own = states[index]
     if elements == 1:
         return ElementState(e, rate, change, own, None)
-    mean = mean_stretch([x[0] for x in found], [x[1] for x in found], [fields.read(x[3]) for x in found])
+    mean = mean_stretch([x[0] for x in states], [x[1] for x in states], [fields.read(x[3]) for x in states])
     return ElementState(e, rate, change, own, mean)
 
 

@@ -150,19 +150,19 @@ def _states(
     """State, strain rates and constants by name of each piece; the mean stretch of all and its rate, if the law needs it."""
     fields, (points, sets) = kind.shape + constants_of(law), row
     n_q, n_v = sum(part.q_size for part in kind.parts), sum(part.v_size for part in kind.parts)
-    found = []
+    states = []
     for k in range(points * sets):
         own, at = c[fields.size * k : fields.size * (k + 1)], k // points
         piece = kind.state(q[n_q * at : n_q * (at + 1)], own[: kind.shape.size])
-        found.append((piece, piece.rate(v[n_v * at : n_v * (at + 1)]), fields.read(own)))
+        states.append((piece, piece.rate(v[n_v * at : n_v * (at + 1)]), fields.read(own)))
     if not joins_pieces(law):
-        return found, None
+        return states, None
     strains, rates, constants = (
-        [piece.strain for piece, _, _ in found],
-        [x for _, x, _ in found],
-        [x for _, _, x in found],
+        [piece.strain for piece, _, _ in states],
+        [x for _, x, _ in states],
+        [x for _, _, x in states],
     )
-    return found, mean_stretch(strains, rates, constants)
+    return states, mean_stretch(strains, rates, constants)
 
 
 PoseOfStrains = Callable[[Any, Any], Pose]

@@ -95,13 +95,13 @@ rods:
 
     def _all(self, value: Evaluate) -> list[Any]:
         """Integrals of 1, x, y, y^2, x^2 and x y over the material, in the axes of the vertices."""
-        found = _integrals(self._points(value))
-        found = [abs(found[0]) / found[0] * x for x in found]
+        integrals = _integrals(self._points(value))
+        integrals = [abs(integrals[0]) / integrals[0] * x for x in integrals]
         for x, y, r in self.circles(value):
             a = math.pi * r**2
             lost = (a, a * x, a * y, a * (r**2 / 4 + y**2), a * (r**2 / 4 + x**2), a * x * y)
-            found = [u - w for u, w in zip(found, lost, strict=True)]
-        return found
+            integrals = [u - w for u, w in zip(integrals, lost, strict=True)]
+        return integrals
 
     def fibres(self, value: Evaluate) -> list[Fibre]:
         """Points of the triangles between its centre and its edges, and of its holes."""
@@ -333,7 +333,7 @@ class _Boundary:
     def flexure(self, influence: tuple[np.ndarray, np.ndarray], about_x: float, about_y: float) -> tuple[float, float]:
         """(a, b) of the shear factor 2 (1 + nu) / (a + b nu) along x, after Cowper (1966); x and y are principal axes."""
         area = self.integral(lambda x, y: x, 0)
-        found = []
+        solutions = []
         for nu in (0.0, 1.0):
             slope = self.slope(lambda x, y, nu=nu: (-(nu * x**2 / 2 + (1 - nu / 2) * y**2), -(2 + nu) * x * y))
             chi = self.solve(influence, slope)
@@ -342,8 +342,8 @@ class _Boundary:
                 (chi * self.normals[:, 0] * ((x**2 / 2) @ weights) - slope * ((x**3 / 6) @ weights)) * self.lengths
             )
             moment += self.integral(lambda x, y: x**3 * y**2 / 3, 0)
-            found.append((nu / 2 * (about_x - about_y) - area / about_y * moment) / about_y)
-        return float(found[0]), float(found[1] - found[0])
+            solutions.append((nu / 2 * (about_x - about_y) - area / about_y * moment) / about_y)
+        return float(solutions[0]), float(solutions[1] - solutions[0])
 
 
 def _boundary(outline: np.ndarray, holes: Sequence[Circle]) -> _Boundary:

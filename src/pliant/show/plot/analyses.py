@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -24,34 +25,34 @@ MARKERS = {"limit": "^", "bifurcation": "D"}
 
 
 @styled
-def path(found: Path, x: str | None = None, y: str | None = None, *, name: str = "", ax: Any = None) -> Any:
+def path(result: Path, x: str | None = None, y: str | None = None, *, name: str = "", ax: Any = None) -> Any:
     """Equilibria along a path: one quantity over another, with stability (unstable parts are dashed) and special points.
 
     x: name of an output, component, coordinate or the parameter; by default the first output with one component (or the first
     coordinate). y: by default the parameter. name: of this path in the legend. Call it again with `ax` to add a path.
     """
-    lines = [n for n in found.output_names if found[n].ndim == 1]
-    x = x or (lines[0] if lines else found.equations.coordinates[0])
-    y = y or found.parameter
+    lines = [n for n in result.output_names if result[n].ndim == 1]
+    x = x or (lines[0] if lines else result.equations.coordinates[0])
+    y = y or result.parameter
     columns: list[np.ndarray] = []
     labels: list[str] = []
     for quantity in (x, y):
-        values = found[quantity]
+        values = result[quantity]
         if values.ndim != 1:
-            hint = f"choose one, such as {next(iter(found.parts(quantity)), 'a coordinate')}"
+            hint = f"choose one, such as {next(iter(result.parts(quantity)), 'a coordinate')}"
             raise ArgumentError(f"'{quantity}' has {values.shape[1]} components", hint)
-        unit, factor = prefixed(found.unit(quantity), values)
+        unit, factor = prefixed(result.unit(quantity), values)
         if ax is not None:  # in the unit that the axis already has
             shown = (ax.get_xlabel, ax.get_ylabel)[len(columns)]()
             unit, factor = next(
-                ((f"{word}{found.unit(quantity)}", 1.0 / size) for size, word in PREFIXES
-                 if shown.endswith(f"[{word}{found.unit(quantity)}]")), (found.unit(quantity), 1.0)
+                ((f"{word}{result.unit(quantity)}", 1.0 / size) for size, word in PREFIXES
+                 if shown.endswith(f"[{word}{result.unit(quantity)}]")), (result.unit(quantity), 1.0)
             )  # fmt: skip
         columns.append(values * factor)
         labels.append(label(quantity.replace("_", " "), unit))
-    judged = [{1: True, 0: False}.get(int(k)) for k in found.stability]
+    judged = [{1: True, 0: False}.get(int(k)) for k in result.stability]
     marks: dict[str, list[int]] = {}
-    for special in found.special:
+    for special in result.special:
         marks.setdefault(special.kind, []).append(special.index)
         # a special point ends a piece of known stability; drawn as a separate piece it would be invisible
         judged[special.index] = judged[special.index - 1] if special.index else judged[1]
@@ -102,10 +103,10 @@ VIBRATION_LAYOUT = VibrationLayout()
 
 
 @styled
-def modes(found: ModesResult, *, ax: Any = None, count: int | None = None) -> Any:
+def modes(result: ModesResult, *, ax: Any = None, count: int | None = None) -> Any:
     """Natural frequency of each mode, with its damping ratio; directions that grow are hollow and below zero."""
-    frequencies = np.asarray(found.frequencies)[:count]
-    ratios = np.asarray(found.damping_ratios)[:count]
+    frequencies = np.asarray(result.frequencies)[:count]
+    ratios = np.asarray(result.damping_ratios)[:count]
     number = np.arange(1, len(frequencies) + 1)
     grows = (frequencies < 0) | (ratios < 0)
     ax = axes(ax)
@@ -136,13 +137,13 @@ def modes(found: ModesResult, *, ax: Any = None, count: int | None = None) -> An
 
 
 @styled
-def eigenvalues(found: Any, *, ax: Any = None) -> Any:
+def eigenvalues(result: Any, *, ax: Any = None) -> Any:
     """Eigenvalues on the complex plane, on axes that show both slow and fast ones; those that grow are hollow.
 
     found: modes (also a list of them, as those of a regulator), a linear system, of which the eigenvalues of A are drawn, or a
     design with poles: a regulator, an observer or a closed loop. Eigenvalues per sample are drawn with the unit circle.
     """
-    values, sampled = _eigenvalues_of(found)
+    values, sampled = _eigenvalues_of(result)
     size = np.abs(values)
     values = np.where(
         np.abs(values.imag) > 1e-12 * size, values, values.real
@@ -178,19 +179,19 @@ def eigenvalues(found: Any, *, ax: Any = None) -> Any:
     return ax
 
 
-def _eigenvalues_of(found: Any) -> tuple[np.ndarray, bool]:
+def _eigenvalues_of(result: Any) -> tuple[np.ndarray, bool]:
     """Eigenvalues with their conjugates, and whether they are per sample instead of [1/s]."""
-    sampled = any(hasattr(x, "sample_time") for x in (found, getattr(found, "linear", None)))
-    if hasattr(found, "A"):
-        return np.linalg.eigvals(found.A), sampled
-    if hasattr(found, "poles"):
-        return np.asarray(found.poles, dtype=complex), sampled
-    if hasattr(found, "eigenvalues"):
-        return _with_conjugates(np.asarray(found.eigenvalues)), False
-    if isinstance(found, list | tuple) and found and all(hasattr(x, "eigenvalue") for x in found):
-        return _with_conjugates(np.array([x.eigenvalue for x in found], dtype=complex)), False
+    sampled = any(hasattr(x, "sample_time") for x in (result, getattr(result, "linear", None)))
+    if hasattr(result, "A"):
+        return np.linalg.eigvals(result.A), sampled
+    if hasattr(result, "poles"):
+        return np.asarray(result.poles, dtype=complex), sampled
+    if hasattr(result, "eigenvalues"):
+        return _with_conjugates(np.asarray(result.eigenvalues)), False
+    if isinstance(result, list | tuple) and result and all(hasattr(x, "eigenvalue") for x in result):
+        return _with_conjugates(np.array([x.eigenvalue for x in result], dtype=complex)), False
     raise ArgumentError(
-        f"eigenvalues cannot be drawn of {describe(found)}",
+        f"eigenvalues cannot be drawn of {describe(result)}",
         "give modes, a linear system (of `linearize` or `discretize`), a regulator, an observer, or a closed loop",
     )
 
@@ -347,50 +348,56 @@ def _positions(given: np.ndarray) -> tuple[np.ndarray, Sequence[tuple[float, str
 
 MOST_LINES = 12
 """Maximum number of lines of a plot: more could not be distinguished."""
+LETTERS_OF_LABEL = 30
+"""A longer label of the vertical axis has several lines."""
 
 
-def plot_result(found: AnalysisResult, *arguments: Any, **options: Any) -> Any:
+def plot_result(result: AnalysisResult, *arguments: Any, **options: Any) -> Any:
     """Draw the first plot of a result; returns the axes. Arguments: those of its function in `pliant.plot`."""
-    return next(figures_of(found))[0](*arguments, **options)
+    return next(figures_of(result))[0](*arguments, **options)
 
 
-def save_plot(found: AnalysisResult, path: str) -> None:
+def save_plot(result: AnalysisResult, path: str) -> None:
     """Draw the first plot of a result into a file."""
-    plot.save(found.plot(), path)
+    plot.save(result.plot(), path)
 
 
-def figures_of(found: AnalysisResult) -> Iterator[tuple[Callable[..., Any], str]]:
+def figures_of(result: AnalysisResult) -> Iterator[tuple[Callable[..., Any], str]]:
     """The plots of a result: functions that draw them, and what they show."""
-    for described in found.figures():
+    for described in result.figures():
         if isinstance(described, str):
             draw = getattr(plot, described)
-            yield partial(draw, found), (draw.__doc__ or described).split("\n")[0].rstrip(".")
+            yield partial(draw, result), (draw.__doc__ or described).split("\n")[0].rstrip(".")
         elif isinstance(described, Picture):
-            yield partial(sketch, found.equations, found), described.title
+            yield partial(sketch, result.equations, result), described.title
         elif isinstance(described, Profile):
             profile: Callable[..., Any] = plot.profile
-            yield partial(profile, found, described.output), f"{described.output} along the rod"
+            yield partial(profile, result, described.output), f"{described.output} along the rod"
         elif isinstance(described, Lines):
-            yield partial(lines, found, described), described.title
+            yield partial(lines, result, described), described.title
         else:
-            yield partial(points, found, described), described.title
+            yield partial(points, result, described), described.title
 
 
 @styled
-def lines(found: AnalysisResult, described: Lines, *, ax: Any = None) -> Any:
+def lines(result: AnalysisResult, described: Lines, *, ax: Any = None) -> Any:
     """Variables of a result over another one."""
-    data = found.recorded
+    data = result.recorded
     x = data[described.x] if described.x in data.variables else data[described.x].astype(float)
     x_unit = data.unit(described.x) if described.x in data.variables else ""
     ax = axes(ax)
     drawn = []
     for name in described.y:
         values = data[name]
-        columns = values.reshape(len(values), -1).T[:MOST_LINES]
+        every = values.reshape(len(values), -1).T
+        shown = np.arange(len(every))
+        if len(every) > MOST_LINES:  # those that are nowhere but zero say least
+            shown = np.flatnonzero(every.any(axis=1))[:MOST_LINES]
+            ax.set_title(f"{len(shown)} of {len(every)}", loc="left")
         axis = data.variables[name][0]
         parts = data.names(axis[1]) if len(axis) == 2 and axis[1] in data.labels else ()
-        for k, column in enumerate(columns):
-            drawn.append((parts[k] if parts else name if len(described.y) > 1 or len(columns) > 1 else "", column))
+        for k in shown:
+            drawn.append((parts[k] if parts else name if len(described.y) > 1 or len(shown) > 1 else "", every[k]))
     unit, factor = prefixed(data.unit(described.y[0]), np.concatenate([y for _, y in drawn]) if drawn else np.zeros(1))
     x_shown, x_factor = prefixed(x_unit, x)
     solid = np.ones(len(x), dtype=bool) if not described.where else data[described.where] == 1
@@ -411,22 +418,23 @@ def lines(found: AnalysisResult, described: Lines, *, ax: Any = None) -> Any:
         ax.set_xscale("log")
     if "y" in described.log:
         ax.set_yscale("log")
-    ax.set_xlabel(label(_words(found, described.x), x_shown))
-    ax.set_ylabel(label(_words(found, described.y[0]) if len(described.y) == 1 else described.title, unit))
+    ax.set_xlabel(label(_words(result, described.x), x_shown))
+    words = label(_words(result, described.y[0]) if len(described.y) == 1 else described.title, unit)
+    ax.set_ylabel(textwrap.fill(words, LETTERS_OF_LABEL))
     key(ax)
     return ax
 
 
-def _words(found: AnalysisResult, name: str) -> str:
+def _words(result: AnalysisResult, name: str) -> str:
     """What a variable is, in words."""
-    about = found.recorded.variables.get(name, ((), None, {}))[2]
-    return found.called().get(name) or str(about.get("long_name", name.replace("_", " ")))
+    about = result.recorded.variables.get(name, ((), None, {}))[2]
+    return result.called().get(name) or str(about.get("long_name", name.replace("_", " ")))
 
 
 @styled
-def points(found: AnalysisResult, described: Points, *, ax: Any = None) -> Any:
+def points(result: AnalysisResult, described: Points, *, ax: Any = None) -> Any:
     """Points in space along the two axes in which they spread most, coloured by a variable."""
-    data = found.recorded
+    data = result.recorded
     where = data[described.points]
     where = where[np.isfinite(where).all(axis=1)]
     from matplotlib.collections import LineCollection
@@ -440,7 +448,7 @@ def points(found: AnalysisResult, described: Points, *, ax: Any = None) -> Any:
     if described.colour:
         values = data[described.colour][np.isfinite(data[described.points]).all(axis=1)]
         shown = ax.scatter(factor * where[:, i], factor * where[:, j], c=values, s=4, cmap="viridis", linewidths=0)
-        ax.figure.colorbar(shown, ax=ax, label=label(_words(found, described.colour), data.unit(described.colour)))
+        ax.figure.colorbar(shown, ax=ax, label=label(_words(result, described.colour), data.unit(described.colour)))
     else:
         ax.plot(
             factor * where[:, i], factor * where[:, j], linestyle="none", marker="o", markersize=2, color=COLOURS[1]

@@ -152,15 +152,15 @@ def _path(ax: Any, rows: Sequence[Comparison], reference: str, component: int) -
 
 
 @styled
-def fit(found: Fit) -> np.ndarray:
+def fit(result: Fit) -> np.ndarray:
     """Measured outputs, and the model before and after the fit.
 
     There is a pair of axes for each component of each output: over time, or over the number of the pose for equilibria. Held-out
     samples are hollow."""
     import matplotlib.pyplot as plt
 
-    units = {(error.measurement, error.output): error.unit for error in found.errors}
-    shown = [(path, k) for path in found.paths for k in range(path.measured.shape[1])][: LAYOUT.most_components]
+    units = {(error.measurement, error.output): error.unit for error in result.errors}
+    shown = [(path, k) for path in result.paths for k in range(path.measured.shape[1])][: LAYOUT.most_components]
     size = (2 * SIZE.width, 0.8 + 1.3 * len(shown))
     flat = plt.subplots(len(shown), 1, figsize=size, layout="constrained", squeeze=False)[1][:, 0]
     several = len({path.measurement for path, _ in shown}) > 1
@@ -205,43 +205,43 @@ def likelihood(profile: Profile, *, ax: Any = None) -> Any:
 
 
 @styled
-def likelihoods(found: Fit) -> list[Any]:
+def likelihoods(result: Fit) -> list[Any]:
     """Rise of the sum of squares with a parameter held at other values, for each profile of a fit."""
     import matplotlib.pyplot as plt
 
-    count = len(found.profiles)
+    count = len(result.profiles)
     flat = plt.subplots(1, count, figsize=(2.6 * count, 2.0), layout="constrained", squeeze=False)[1][0]
-    return [likelihood(profile, ax=ax) for profile, ax in zip(found.profiles, flat, strict=True)]
+    return [likelihood(profile, ax=ax) for profile, ax in zip(result.profiles, flat, strict=True)]
 
 
 @styled
-def search(found: Optimum, *, axes: Any = None) -> np.ndarray:
+def search(optimum: Optimum, *, axes: Any = None) -> np.ndarray:
     """Objective, conditions and varied values over the evaluations of an optimization.
 
     Conditions are drawn by their margins, and varied values as fractions of their ranges. Without conditions, two pairs of axes
     are drawn.
     """
-    count = 3 if found.spare else 2
+    count = 3 if optimum.spare else 2
     if axes is None:
         import matplotlib.pyplot as plt
 
         axes = plt.subplots(1, count, figsize=(2.35 * count, 2.0), layout="constrained", squeeze=False)[1]
     flat = np.ravel(np.asarray(axes, dtype=object))
-    at = np.arange(1, len(found.way) + 1)
-    _objective(flat[0], at, found)
-    if found.spare:
-        _conditions(flat[1], at, found)
-    _values(flat[count - 1], at, found)
+    at = np.arange(1, len(optimum.way) + 1)
+    _objective(flat[0], at, optimum)
+    if optimum.spare:
+        _conditions(flat[1], at, optimum)
+    _values(flat[count - 1], at, optimum)
     for ax in flat[:count]:
         ax.set_xlabel("evaluation")
         ax.xaxis.get_major_locator().set_params(integer=True)
     return flat
 
 
-def _objective(ax: Any, at: np.ndarray, found: Optimum) -> None:
+def _objective(ax: Any, at: np.ndarray, optimum: Optimum) -> None:
     """The objective; points that violate a condition are hollow."""
-    values = np.array([visit.objective for visit in found.way])
-    missed = np.array([visit.missed > 0 for visit in found.way])
+    values = np.array([visit.objective for visit in optimum.way])
+    missed = np.array([visit.missed > 0 for visit in optimum.way])
     ax.plot(at, values, color=GREY, linewidth=0.6)
     ax.plot(at[missed], values[missed], "o", color=GREY, markersize=3, fillstyle="none", label="violates a condition")
     ax.plot(at[~missed], values[~missed], "o", color=COLOURS[1], markersize=3)
@@ -250,19 +250,19 @@ def _objective(ax: Any, at: np.ndarray, found: Optimum) -> None:
     ax.set_ylabel("objective (SI)")
 
 
-def _conditions(ax: Any, at: np.ndarray, found: Optimum) -> None:
+def _conditions(ax: Any, at: np.ndarray, optimum: Optimum) -> None:
     ax.axhline(0, color=GREY, linewidth=0.6)
-    for k, text in enumerate(found.spare):
-        spare = [100 * visit.spare[text] for visit in found.way]
+    for k, text in enumerate(optimum.spare):
+        spare = [100 * visit.spare[text] for visit in optimum.way]
         ax.plot(at, spare, color=COLOURS[k % len(COLOURS)], linestyle=DASHES[k % len(DASHES)], label=text)
     ax.set_ylabel("margin [%]")
     key(ax, least=1)
 
 
-def _values(ax: Any, at: np.ndarray, found: Optimum) -> None:
-    for k, name in enumerate(found.values):
-        low, high = found.bounds[name]
-        shares = [100 * (visit.values[name] - low) / (high - low) for visit in found.way]
+def _values(ax: Any, at: np.ndarray, optimum: Optimum) -> None:
+    for k, name in enumerate(optimum.values):
+        low, high = optimum.bounds[name]
+        shares = [100 * (visit.values[name] - low) / (high - low) for visit in optimum.way]
         ax.plot(at, shares, color=COLOURS[k % len(COLOURS)], linestyle=DASHES[k % len(DASHES)], label=name)
     ax.set_ylim(-5, 105)
     ax.set_ylabel("fraction of the range [%]")

@@ -235,20 +235,20 @@ LINES = 5
 
 @styled
 def profile(
-    found: Result | Equilibrium, name: str | None = None, *, times: Sequence[float] | None = None, ax: Any = None
+    result: Result | Equilibrium, name: str | None = None, *, times: Sequence[float] | None = None, ax: Any = None
 ) -> Any:
     """An output with `stations` along its rod, of a motion or of an equilibrium.
 
     name: the output; the first profile by default. times: those of a motion to draw [s], each replaced by the nearest saved
     one; five from its start to its end by default.
     """
-    known = profile_names(found)
+    known = profile_names(result)
     if name is None and not known:
         raise ValueError("there is no profile to plot: give an output of a rod a number of `stations`")
     name = known[0] if name is None else name
     if name not in known:
         raise ValueError(f"'{name}' is not a profile along a rod; profiles: {', '.join(known) or 'none'}")
-    arc_length, unit, lines = _lines(found, name, times)
+    arc_length, unit, lines = _lines(result, name, times)
     unit, factor = prefixed(unit, np.concatenate([values for _, values in lines]))
     length_unit, length_factor = prefixed("m", arc_length)
     ax = axes(ax)
@@ -260,30 +260,30 @@ def profile(
     return ax
 
 
-def profile_names(found: Result | Equilibrium) -> list[str]:
+def profile_names(result: Result | Equilibrium) -> list[str]:
     """Outputs of a motion or an equilibrium that are profiles along a rod."""
-    if isinstance(found, Equilibrium):
-        return list(output_axes(found.equations.model, found.equations.binding))
-    names = [f"output.{name}.arc_length" in found.recorded.labels for name in found.output_names]
-    return [name for name, is_profile in zip(found.output_names, names, strict=True) if is_profile]
+    if isinstance(result, Equilibrium):
+        return list(output_axes(result.equations.model, result.equations.binding))
+    names = [f"output.{name}.arc_length" in result.recorded.labels for name in result.output_names]
+    return [name for name, is_profile in zip(result.output_names, names, strict=True) if is_profile]
 
 
 def _lines(
-    found: Result | Equilibrium, name: str, times: Sequence[float] | None
+    result: Result | Equilibrium, name: str, times: Sequence[float] | None
 ) -> tuple[np.ndarray, str, list[tuple[str | None, np.ndarray]]]:
     """Arc lengths [m], unit, and the lines with their labels."""
-    if isinstance(found, Equilibrium):
+    if isinstance(result, Equilibrium):
         if times is not None:
             raise ValueError("an equilibrium has no times: omit `times`")
-        model = found.equations.model
-        at = output_axes(model, found.equations.binding)[name]
-        return at, output_units(model)[name], [(None, np.asarray(found.outputs[name], dtype=float))]
-    track = found[name]
+        model = result.equations.model
+        at = output_axes(model, result.equations.binding)[name]
+        return at, output_units(model)[name], [(None, np.asarray(result.outputs[name], dtype=float))]
+    track = result[name]
     if times is None:
-        rows = np.unique(np.linspace(0, len(found.time) - 1, min(LINES, len(found.time))).astype(int))
+        rows = np.unique(np.linspace(0, len(result.time) - 1, min(LINES, len(result.time))).astype(int))
     else:
-        rows = np.array([int(np.argmin(np.abs(found.time - t))) for t in times])
-    return track.arc_length, track.unit, [(f"{found.time[k]:.4g} s", track.values[k]) for k in rows]
+        rows = np.array([int(np.argmin(np.abs(result.time - t))) for t in times])
+    return track.arc_length, track.unit, [(f"{result.time[k]:.4g} s", track.values[k]) for k in rows]
 
 
 @styled
@@ -347,11 +347,11 @@ def _pose(eqs: Equations, given: Any, parameters: Values | None) -> Posed:
     return here, state.q
 
 
-def _swing(eqs: Equations, found: ModesResult, mode: int, parameters: Values | None) -> dict[str, Posed]:
-    if not 1 <= mode <= found.shapes.shape[1]:
-        raise ValueError(f"there is no mode {mode}: the modes are counted from 1 to {found.shapes.shape[1]}")
-    here = eqs.at(parameters=found.equations.given_parameters if parameters is None else parameters)
-    bound, q, direction = here.binding, found.state.q, found.phase(mode - 1, np.pi / 2)
+def _swing(eqs: Equations, modes: ModesResult, mode: int, parameters: Values | None) -> dict[str, Posed]:
+    if not 1 <= mode <= modes.shapes.shape[1]:
+        raise ValueError(f"there is no mode {mode}: the modes are counted from 1 to {modes.shapes.shape[1]}")
+    here = eqs.at(parameters=modes.equations.given_parameters if parameters is None else parameters)
+    bound, q, direction = here.binding, modes.state.q, modes.phase(mode - 1, np.pi / 2)
     rest = np.concatenate(_drawn_lines(here, q))
     small = 1e-6 / max(float(np.abs(direction).max()), 1e-300)
     moved = np.concatenate(_drawn_lines(here, bound.increment(q, small * direction)))
@@ -360,7 +360,7 @@ def _swing(eqs: Equations, found: ModesResult, mode: int, parameters: Values | N
     amplitude = LARGEST_MOVE * size / fastest if fastest > 0 and size > 0 else 0.0
     return {
         "rest": (here, q),
-        f"mode {mode}, {found.words(mode - 1)}": (here, bound.increment(q, amplitude * direction)),
+        f"mode {mode}, {modes.words(mode - 1)}": (here, bound.increment(q, amplitude * direction)),
         "opposite": (here, bound.increment(q, -amplitude * direction)),
     }
 

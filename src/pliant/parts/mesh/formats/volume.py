@@ -64,13 +64,13 @@ def read_volume(path: Path, what: str) -> Drawing:
             ignored[kind] = ignored.get(kind, 0) + len(cells)
         elif len(cells):
             lines.append(cells[:, np.array(edges)].reshape(-1, 2))
-    found = np.concatenate(lines)
+    pairs = np.concatenate(lines)
     # neighbours share edges: each is used once, as in a drawing
-    _, first = np.unique(np.sort(found, axis=1), axis=0, return_index=True)
-    found = found[np.sort(first)]
-    if len(found) and not (found.min() >= 0 and found.max() < len(points)):
+    _, first = np.unique(np.sort(pairs, axis=1), axis=0, return_index=True)
+    pairs = pairs[np.sort(first)]
+    if len(pairs) and not (pairs.min() >= 0 and pairs.max() < len(points)):
         raise FileProblem(f"{what} has cells with corners that it does not have")
-    return _corners(Drawing(points, found, ignored=ignored, labels=labels), blocks)
+    return _corners(Drawing(points, pairs, ignored=ignored, labels=labels), blocks)
 
 
 class _Unpacking(threading.local):
@@ -128,21 +128,21 @@ def _corners(drawing: Drawing, blocks: list[tuple[str, np.ndarray]]) -> Drawing:
 
 def _labels(mesh: Any, blocks: list[np.ndarray], count: int) -> dict[str, np.ndarray]:
     """Points of named sets: of points, of cells, and of Gmsh's physical groups."""
-    found: dict[str, list[np.ndarray]] = {}
+    labels: dict[str, list[np.ndarray]] = {}
     for name, members in mesh.point_sets.items():
-        found.setdefault(str(name), []).append(np.asarray(members, dtype=int).ravel())
+        labels.setdefault(str(name), []).append(np.asarray(members, dtype=int).ravel())
     for name, parts in mesh.cell_sets.items():
         if not str(name).startswith("gmsh:"):
             for cells, part in zip(blocks, parts, strict=False):
                 if part is not None and len(part):
-                    found.setdefault(str(name), []).append(cells[np.asarray(part, dtype=int)].ravel())
+                    labels.setdefault(str(name), []).append(cells[np.asarray(part, dtype=int)].ravel())
     groups = mesh.cell_data.get("gmsh:physical", [])
     for name, (number, dimension) in mesh.field_data.items():
         for block, cells, group in zip(mesh.cells, blocks, groups, strict=False):
             chosen = cells[np.asarray(group) == number]
             if block.dim == dimension and len(chosen):
-                found.setdefault(str(name), []).append(chosen.ravel())
-    joined = {name: np.unique(np.concatenate(parts)) for name, parts in found.items()}
+                labels.setdefault(str(name), []).append(chosen.ravel())
+    joined = {name: np.unique(np.concatenate(parts)) for name, parts in labels.items()}
     return {
         name: members for name, members in joined.items() if len(members) and 0 <= members[0] <= members[-1] < count
     }
