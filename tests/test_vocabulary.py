@@ -68,7 +68,7 @@ def test_commands_have_the_names_of_the_schema(name):
     schema = analysis_class(name)
     command = cli.command(name)
     found = {parameter.name: parameter for parameter in command.params}
-    plot = {"plot"} if name in ("modes", "linearize") else set()
+    plot = {"plot"} if schema.result.plots else set()
     assert set(found) - {"help"} == set(schema.options()) | COMMON | plot | ONLY_COMMANDS.get(name, set())
     for field in schema.options():
         if field in schema.flags:

@@ -192,8 +192,8 @@ class Analysis(AnalysisOptions):
         return self.name, " ".join(map(str, report)), None
 
     def brief(self) -> Self | None:
-        """The analysis that computes no more than what a command prints as JSON (`AnalysisResult.brief_json`) if nothing else is
-        asked for; None if that is everything."""
+        """The analysis that computes no more than what a command prints as JSON by default (`AnalysisResult.brief_json`); None if
+        that is everything."""
         return None
 
     # -- running -----------------------------------------------------------------------------------------------------

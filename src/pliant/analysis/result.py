@@ -80,7 +80,9 @@ class Sheet:
     @property
     def short(self) -> Sheet:
         """The short version."""
-        return self if self.first is None else Sheet(self.columns, tuple(self.rows[k] for k in self.first), self.title)
+        if self.first is None:
+            return self
+        return Sheet(self.columns, tuple(self.rows[k] for k in self.first), self.title, groups=self.groups)
 
     @property
     def hidden(self) -> int:
@@ -458,7 +460,7 @@ class AnalysisResult(ABC):
         return {**made, **labels, **own, "remarks": self.remarks}
 
     def brief_json(self) -> dict[str, Any]:
-        """Its content as plain data, as far as it is printed if nothing more is asked for."""
+        """Its content as plain data, as far as a command prints it by default."""
         return self.as_json()
 
     @property

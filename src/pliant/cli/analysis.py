@@ -247,7 +247,7 @@ def _one(eqs: Equations, listed: Any, file: Path | None, json: bool) -> tuple[st
         print_analysis(result, every="count" in options)
     if target is not None:
         say_saved(result, target)
-    # the complete result is in the file; the JSON object contains what is printed if nothing more is asked for
+    # the complete result is in the file; the JSON object contains what is printed by default
     return str(result.status), result.brief_json(), result
 
 

@@ -318,9 +318,10 @@ def measured(dataset: xarray.Dataset) -> Table:
 def _columns(values: xarray.DataArray) -> list[tuple[str, np.ndarray]]:
     if values.ndim == 1:
         return [("", values.values)]
-    axis = values.dims[1]
+    axis = str(values.dims[1])
     if axis in values.coords:
-        labels = [f"[{x}]" for x in values[axis].values]
+        one = ".{}" if axis.endswith(".part") and values.shape[1] in (3, 4) else "[{}]"  # tip.x, q[hinge]
+        labels = [one.format(x) for x in values[axis].values]
     else:
         usual = {3: "xyz", 4: "wxyz"}.get(values.shape[1])
         labels = [f".{usual[k]}" if usual else f"[{k + 1}]" for k in range(values.shape[1])]
