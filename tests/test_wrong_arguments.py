@@ -212,6 +212,8 @@ ARGUMENTS: dict[str, Any] = {
     "optimize: subject_to": lambda x: pliant.optimize(
         pliant.derive("pendulum"), "height", {"length": (0.2, 0.5)}, subject_to=x
     ),
+    "workspace: progress": lambda x: pliant.workspace(pliant.derive("pendulum"), progress=x),
+    "periodic: progress": lambda x: pliant.periodic(pliant.derive("pendulum"), progress=x),
     "optimize: progress": lambda x: pliant.optimize(
         pliant.derive("pendulum"), "height", {"length": (0.2, 0.5)}, progress=x
     ),

@@ -121,7 +121,7 @@ def test_samples_do_not_depend_on_the_number_of_cores(monkeypatch):
 @pytest.mark.parametrize(
     ("model", "options", "words"),
     [
-        ("stiff_flop", {}, "p1, p2, p3 have no limits"),
+        ("cart_pole", {}, "force has no limits"),
         ("cantilever", {}, "neither inputs nor joints"),
         ("pendulum", {"frame": "rod.top"}, "there is no frame 'rod.top'"),
         ("pendulum", {"vary": "hing"}, "there is no input or coordinate 'hing'"),

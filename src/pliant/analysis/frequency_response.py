@@ -40,6 +40,8 @@ NARROWEST = 1e-4
 """Smallest half width relative to the frequency, for modes that are hardly damped."""
 UNDAMPED = 1e-9
 """Damping ratios below this are round-off."""
+ROUND_OFF = 1e-13
+"""Channels whose peak, relative to the largest one of the input among outputs of the same unit, is below this are zero."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -91,7 +93,8 @@ class FrequencyResponse(AnalysisResult):
             out, into = self.outputs[k // len(self.inputs)], self.inputs[k % len(self.inputs)]
             unit = f"{outputs.get(out) or outputs.get(out.rpartition('.')[0]) or '-'} per {units.get(into) or '1'}"
             static = f"{self.static[k]:.6g}" if np.isfinite(self.static[k]) else "-"
-            rows.append((name, unit, static, f"{self.peaks[k]:.6g}", f"{self.peak_frequencies[k]:.6g}"))
+            at = f"{self.peak_frequencies[k]:.6g}" if self.peaks[k] > 0 else "-"
+            rows.append((name, unit, static, f"{self.peaks[k]:.6g}", at))
         head = ("output / input", "unit", "static", "peak", "at [Hz]")
         most = tuple(range(16)) if len(rows) > 18 else None
         return (Sheet(head, tuple(rows), first=most, words="channels"),)
@@ -181,8 +184,10 @@ class FindFrequencyResponse(Analysis):
         values = np.linalg.eigvals(system.A)
         frequencies = self._frequencies(values)
         response = _response(system, frequencies, chosen, orders)
+        zero = _without_response(system, response)
+        response[:, zero] = 0.0
         with np.errstate(invalid="ignore"):
-            static = _response(system, np.zeros(1), chosen, orders)[0].real.ravel()
+            static = np.where(zero, 0.0, _response(system, np.zeros(1), chosen, orders)[0].real).ravel()
         flat = response.reshape(len(frequencies), -1)
         amplitudes = np.abs(flat)
         peaks = np.argmax(amplitudes, axis=0)
@@ -193,7 +198,7 @@ class FindFrequencyResponse(Analysis):
             frequencies, response, amplitudes, np.degrees(np.unwrap(np.angle(flat), axis=0)), static,
             amplitudes[peaks, every], frequencies[peaks], values, names, system.outputs, channels, system.omitted,
             system.state, system.given, system.equations, Status.COMPLETED,
-            f"{len(channels)} channels from {frequencies[0]:.4g} to {frequencies[-1]:.4g} Hz",
+            f"{len(channels)} channel{'s' if len(channels) > 1 else ''} from {frequencies[0]:.4g} to {frequencies[-1]:.4g} Hz",
         )  # fmt: skip
 
     def _chosen(self, system: StateSpace) -> tuple[list[int], np.ndarray, tuple[str, ...]]:
@@ -242,6 +247,15 @@ def _response(system: StateSpace, frequencies: np.ndarray, chosen: list[int], or
             continue
         response[k] = (system.C @ moved + D) * s**orders
     return response
+
+
+def _without_response(system: StateSpace, response: np.ndarray) -> np.ndarray:
+    """Whether the response of an output to an input is round-off, outputs x inputs."""
+    units = output_units(system.equations.model)
+    own = [units.get(name) or units.get(name.rpartition(".")[0]) or name for name in system.outputs]
+    peaks = np.nan_to_num(np.abs(response), nan=np.inf).max(axis=0)
+    largest = np.array([peaks[[x == unit for x in own]].max(axis=0) for unit in own])
+    return np.asarray(peaks <= ROUND_OFF * largest) & (peaks < np.inf)
 
 
 frequency_response = function_of(FindFrequencyResponse)

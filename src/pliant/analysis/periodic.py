@@ -50,8 +50,8 @@ from pliant.engine.model.inputs import SERIES
 from pliant.engine.model.model import Model
 from pliant.engine.state import State
 from pliant.engine.workspace import EvaluationError
-from pliant.language.arguments import ArgumentError
-from pliant.language.base import Problem
+from pliant.language.arguments import ArgumentError, function
+from pliant.language.base import InPython, Problem
 from pliant.language.limits import time_is_up
 from pliant.parts.contact import LawNumbers
 
@@ -723,9 +723,10 @@ class Shooting:
 
 @dataclass
 class Branch:
-    """Orbits of a branch, in order, with what is said about each."""
+    """Orbits of a branch, in order, with multipliers, errors and bifurcations."""
 
     shooting: Shooting
+    told: Callable[[str, str, float], None]
     points: list[tuple[Linearized, np.ndarray, float, str]] = field(default_factory=list)
 
     def add(self, at: Linearized, error: float, bifurcation: str = "") -> None:
@@ -743,6 +744,8 @@ class Branch:
         step = NUMBERS.first_step
         while len(self.points) < most:
             at = self.points[-1][0]
+            share = (at.orbit.value - begin) / ((to - begin) or 1.0)
+            self.told("following orbits", f"{len(self.points)}, the last at {self._place(at)}", share)
             if reason := time_is_up():
                 return Status.STOPPED, reason
             found = shooting.stepped(at, direction, step)
@@ -913,6 +916,10 @@ class Search:
     def run(self, until: float, start: State, **options: Any) -> Result:
         """A motion, without controllers."""
         options = {"inputs": self.inputs, "controllers": (), "on_failure": "return", **options}
+        if self.analysis.progress is not None:
+            options["progress"] = lambda t, end, steps: self.analysis.told(
+                "motion from the start", f"t = {t:.4g} of {end:.4g} s, {steps} steps", t / end
+            )
         made = simulate(self.eqs, until, start=start, **options)
         if made.status == Status.FAILED:
             raise NoOrbit(f"the motion from which the orbit is searched failed: {made.message}")
@@ -1206,6 +1213,19 @@ class Periodic(Analysis):
     """Longest step along a branch, as a part of the range of the parameter and of the size of the robot [-]."""
     tolerance: PureNumber = 1e-6
     """Largest accepted error of an orbit, relative to its size [-]."""
+    progress: Annotated[Callable[[str, str, float], None] | None, InPython()] = None
+    """Called during the motion from the start and after each orbit of a branch, with what is being done, how far it is, and the
+    share that is done."""
+
+    def reported(self, *report: Any) -> tuple[str, str, float | None]:
+        """What is being done, how far it is, and the share that is done."""
+        stage, words, share = report
+        return stage, words, share
+
+    def told(self, stage: str, words: str, share: float) -> None:
+        """Report progress, if it is wanted."""
+        if self.progress is not None:
+            self.progress(stage, words, share)
 
     def faults(self, model: Model) -> Iterator[Problem]:
         """Names and units among the options that the robot does not have."""
@@ -1218,6 +1238,7 @@ class Periodic(Analysis):
 
     def run(self, eqs: Equations) -> PeriodicOrbits:
         """Search the first orbit, and follow it."""
+        function("progress", self.progress)
         self._check(eqs)
         given = dict(self.inputs or {})
         eqs = eqs.at(parameters=self.parameters)
@@ -1263,7 +1284,7 @@ class Periodic(Analysis):
         except NoOrbit as reason:
             return _result(self, search, None, (), Status.FAILED, str(reason))
         first, error = shooting.refined(first)
-        branch = Branch(shooting)
+        branch = Branch(shooting, self.told)
         status, message = Status.CONVERGED, ""
         if self.parameter == ENERGY:
             assert self.to is not None

@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from itertools import count as numbers_from
+from threading import Lock
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -37,8 +39,8 @@ from pliant.engine.equations import Equations
 from pliant.engine.model.model import Model
 from pliant.engine.state import SpecifiedValues, State
 from pliant.engine.workspace import EvaluationError
-from pliant.language.arguments import ArgumentError
-from pliant.language.base import Problem
+from pliant.language.arguments import ArgumentError, function
+from pliant.language.base import InPython, Problem
 from pliant.language.limits import time_is_up
 from pliant.language.message_text import enumeration, unit_after_value
 
@@ -346,6 +348,13 @@ class FindWorkspace(Analysis):
     """Number of samples: a low-discrepancy sequence (Sobol's), the same each time; default: 300 of inputs, 1000 of coordinates."""
     start: StateGiven | None = None
     """State near which equilibria are searched: `initial`, `equilibrium` or coordinates by name; default: the model's."""
+    progress: Annotated[Callable[[int, int], None] | None, InPython()] = None
+    """Called after each sample with the number of those that are done, and of all."""
+
+    def reported(self, *report: Any) -> tuple[str, str, float | None]:
+        """How many samples are done."""
+        done, every = report
+        return self.name, f"{done} of {every} samples", done / every
 
     def faults(self, model: Model) -> Iterator[Problem]:
         """Names and units among the options that the robot does not have."""
@@ -362,6 +371,7 @@ class FindWorkspace(Analysis):
 
     def run(self, eqs: Equations) -> Workspace:
         """Sample, solve each sample, and measure."""
+        function("progress", self.progress)
         eqs = eqs.at(inputs=self.inputs, parameters=self.parameters)
         for path, message, hint in self.faults(eqs.model):
             raise ArgumentError(f"{'.'.join(map(str, path))}: {message}", hint)
@@ -382,7 +392,7 @@ class FindWorkspace(Analysis):
         turns = np.array([name not in eqs.inputs for name in names]) & (high - low >= 2 * np.pi)
         spread = np.where(turns, drawn, np.clip(0.5 + NUMBERS.beyond * (drawn - 0.5), 0, 1))
         values = np.vstack([here, low + (high - low) * spread])
-        found, reason = _solved(eqs, frame, names, values, start, of_inputs=of_inputs)
+        found, reason = _solved(eqs, frame, names, values, start, of_inputs=of_inputs, progress=self.progress)
         return _result(eqs, frame, names, values, (low, high), found, reason, of_inputs=of_inputs)
 
     def _is_limited(self, eqs: Equations, name: str) -> bool:
@@ -453,8 +463,9 @@ def _coordinate_limits(eqs: Equations) -> Mapping[str, tuple[float, float]]:
 
 
 def _solved(
-    eqs: Equations, frame: str, names: tuple[str, ...], values: np.ndarray, start: State, *, of_inputs: bool
-) -> tuple[list[Sample | None], str]:
+    eqs: Equations, frame: str, names: tuple[str, ...], values: np.ndarray, start: State, *, of_inputs: bool,
+    progress: Callable[[int, int], None] | None,
+) -> tuple[list[Sample | None], str]:  # fmt: skip
     """All samples, on all cores, and why some were left out."""
     solve = at_rest if of_inputs else posed
     first = solve(eqs, frame, names, values[0], start)
@@ -464,6 +475,8 @@ def _solved(
     reasons = [reason] if (reason := time_is_up()) else []
     span = np.maximum(np.ptp(values, axis=0), 1e-300)
     chains = np.array_split(1 + np.argsort((values[1:, 0] - values[0, 0]) / span[0], kind="stable"), NUMBERS.chains)
+
+    done, turn = numbers_from(2), Lock()
 
     def chain(members: np.ndarray) -> None:
         state, waiting, at = begin, list(members), values[0]
@@ -477,6 +490,9 @@ def _solved(
                 made = solve(eqs, frame, names, values[k], begin)
             if made is not None:
                 (found[k], state), at = made, values[k]
+            if progress is not None:
+                with turn:
+                    progress(next(done), len(values))
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for running in [pool.submit(copy_context().run, chain, members) for members in chains]:

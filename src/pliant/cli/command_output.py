@@ -176,16 +176,27 @@ def print_sheet(sheet: Sheet) -> str:
     sheet, omitted = fitted(sheet, out.width)
     head, rows = sheet.columns, sheet.rows
     table = Table(box=None, show_header=any(head))
-    for title in head[:-1]:  # the last word of a title is on a second line, to leave room for the last column
-        table.add_column(escape("\n".join(two_lines(title))), no_wrap=True)
+    numbers = all(is_number(row[-1]) for row in rows)  # they are never broken: the names in front of them are
+    # the last word of a title is on a second line, to leave room for the last column
+    for k, title in enumerate(head[:-1]):
+        table.add_column(escape("\n".join(two_lines(title))), no_wrap=k > 0 or not numbers, overflow="fold")
     last = "\n".join(two_lines(head[-1])) if grouped else head[-1]
-    table.add_column(escape(last), overflow="fold")
+    table.add_column(escape(last), no_wrap=numbers, overflow="fold")
     widths = (max(len(word) for row in rows for word in (row[k], *head[k].split())) for k in range(len(head) - 1))
     room = out.width - 2 * len(head) - sum(widths) if rows else out.width
     for row in rows:
-        table.add_row(*(escape(cell) for cell in row[:-1]), escape(broken(row[-1], room)))
+        table.add_row(*(escape(cell) for cell in row[:-1]), escape(row[-1] if numbers else broken(row[-1], room)))
     out.print(table)
     return omitted
+
+
+def is_number(cell: str) -> bool:
+    """Whether a cell is a number, or stands for none."""
+    try:
+        float(cell)
+    except ValueError:
+        return cell in ("", "-")
+    return True
 
 
 def two_lines(title: str) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -347,6 +348,8 @@ def _positions(given: np.ndarray) -> tuple[np.ndarray, Sequence[tuple[float, str
 
 MOST_LINES = 12
 """Maximum number of lines of a plot: more could not be distinguished."""
+LETTERS_OF_LABEL = 30
+"""A longer label of the vertical axis has several lines."""
 
 
 def plot_result(result: AnalysisResult, *arguments: Any, **options: Any) -> Any:
@@ -386,11 +389,15 @@ def lines(result: AnalysisResult, described: Lines, *, ax: Any = None) -> Any:
     drawn = []
     for name in described.y:
         values = data[name]
-        columns = values.reshape(len(values), -1).T[:MOST_LINES]
+        every = values.reshape(len(values), -1).T
+        shown = np.arange(len(every))
+        if len(every) > MOST_LINES:  # those that are nowhere but zero say least
+            shown = np.flatnonzero(every.any(axis=1))[:MOST_LINES]
+            ax.set_title(f"{len(shown)} of {len(every)}", loc="left")
         axis = data.variables[name][0]
         parts = data.names(axis[1]) if len(axis) == 2 and axis[1] in data.labels else ()
-        for k, column in enumerate(columns):
-            drawn.append((parts[k] if parts else name if len(described.y) > 1 or len(columns) > 1 else "", column))
+        for k in shown:
+            drawn.append((parts[k] if parts else name if len(described.y) > 1 or len(shown) > 1 else "", every[k]))
     unit, factor = prefixed(data.unit(described.y[0]), np.concatenate([y for _, y in drawn]) if drawn else np.zeros(1))
     x_shown, x_factor = prefixed(x_unit, x)
     solid = np.ones(len(x), dtype=bool) if not described.where else data[described.where] == 1
@@ -412,7 +419,8 @@ def lines(result: AnalysisResult, described: Lines, *, ax: Any = None) -> Any:
     if "y" in described.log:
         ax.set_yscale("log")
     ax.set_xlabel(label(_words(result, described.x), x_shown))
-    ax.set_ylabel(label(_words(result, described.y[0]) if len(described.y) == 1 else described.title, unit))
+    words = label(_words(result, described.y[0]) if len(described.y) == 1 else described.title, unit)
+    ax.set_ylabel(textwrap.fill(words, LETTERS_OF_LABEL))
     key(ax)
     return ax
 

@@ -143,8 +143,12 @@ def label(words: str, unit: str) -> str:
     return words if unit in ("", "-") else f"{words} [{unit}]"
 
 
+MOST_ROWS = 4
+"""A legend with more rows stands beside the axes, and the figure is as much wider: above them it would leave no room."""
+
+
 def key(ax: Any, least: int = 2) -> None:
-    """A legend above the axes, where it covers nothing, if there are several entries, or `least`."""
+    """A legend above or beside the axes, where it covers nothing, if there are several entries, or `least`."""
     words = ax.get_legend_handles_labels()[1]
     if len(words) < least:
         return
@@ -152,8 +156,13 @@ def key(ax: Any, least: int = 2) -> None:
         ax.figure.get_figwidth() * ax.get_position().width / 0.775
     )  # the width of a figure that one pair of axes would fill
     # a handle is as wide as nine letters, and an inch has fifteen letters of the legend
-    columns = int(15 * inches / (max(map(len, words)) + 9))
-    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.2, ncols=min(len(words), max(1, columns)))
+    widest = (max(map(len, words)) + 9) / 15
+    columns = max(1, int(inches / widest))
+    if len(words) > columns * MOST_ROWS and len(ax.figure.axes) == 1:
+        ax.figure.set_figwidth(ax.figure.get_figwidth() + widest)
+        ax.legend(loc="center left", bbox_to_anchor=(1, 0.5), borderaxespad=0.2)
+    else:
+        ax.legend(loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.2, ncols=min(len(words), columns))
 
 
 def spaced_ticks(ax: Any) -> None:
