@@ -136,7 +136,7 @@ def test_what_feedback_does_to_a_mode_that_the_design_leaves_out_is_seen(weight:
 def test_modes_left_out_are_named() -> None:
     text = pliant.dump(pliant.load("leg@pretensioned")) + LEG.replace("WEIGHT", "1e7")
     (controller,) = model_controllers(pliant.derive(pliant.load_text(text)))
-    (warning,) = controller.warnings
+    (warning,) = controller.remarks
     assert "the mode at 169.2 Hz" in warning
     assert "which the design neglects, grows (by " in warning
     assert "include that mode in the design" in warning

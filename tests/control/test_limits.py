@@ -119,7 +119,7 @@ def test_a_state_that_tendons_cannot_hold_is_refused_by_name(finger: pliant.Equa
     enough = pliant.required_inputs(finger, [0.0], [0.0], [0.0])
     assert enough.inputs["extensor"] == pytest.approx(WEIGHT / 0.01, rel=1e-6)
     slack = level(finger, **enough.inputs)
-    assert any("the input 'flexor'" in text and "one direction only" in text for text in slack.warnings)
+    assert any("the input 'flexor'" in text and "one direction only" in text for text in slack.remarks)
     with pytest.raises(
         OutOfReach, match=r"'extensor' \(tension of tendon lift\) at 128.1 N, above its upper limit of 120 N"
     ):

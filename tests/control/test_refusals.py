@@ -98,11 +98,11 @@ def test_growing_errors_of_constraint_control_are_foretold(arm: pliant.Equations
         feedback = Pid.critical(settling, integral=integral)
         return ConstraintControl(arm, BOTH, path, feedback, sample_time=0.01, delay=delay)
 
-    assert not control(0.05).warnings
-    assert not control(0.05, 0.01).warnings
-    assert not control(0.05, integral=True).warnings
-    assert "Sample faster" in control(0.008).warnings[0]
-    assert control(0.02, 0.02).warnings  # the delay alone makes it unstable
+    assert not control(0.05).remarks
+    assert not control(0.05, 0.01).remarks
+    assert not control(0.05, integral=True).remarks
+    assert "Sample faster" in control(0.008).remarks[0]
+    assert control(0.02, 0.02).remarks  # the delay alone makes it unstable
     run = pliant.simulate(arm, 0.05, controllers=control(0.008))
     assert any("constraint control': errors grow" in note for note in run.remarks)
     first = [abs(run.q[np.searchsorted(run.time, t), 0] - 0.2) for t in (0.01, 0.04)]

@@ -39,7 +39,7 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def mean_error(capsys: pytest.CaptureFixture[str], model: str, file: Path) -> tuple[float, list[str]]:
     assert command(["compare", model, "--rods", "arm=pcs:3", "--against", str(file), "--json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)["rows"]
-    return row["mean_error_mm"], row["notes"]
+    return row["mean_error_mm"], row["remarks"]
 
 
 def test_a_recorded_wrench_drives_the_loaded_module(loaded: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -185,7 +185,7 @@ def test_a_rod_model_that_cannot_be_used_does_not_stop_the_others(tmp_path, caps
     answer = json.loads(capsys.readouterr().out)
     assert answer["status"] == "failed"
     assert [row["status"] for row in answer["rows"]] == ["completed", "failed", "completed"]
-    (note,) = answer["rows"][1]["notes"]
+    (note,) = answer["rows"][1]["remarks"]
     assert note.startswith("pcc:1: ")
     assert "do not support Rayleigh damping" in note
     assert answer["rows"][0]["mean_error_mm"] > 0
@@ -207,6 +207,6 @@ def test_a_recorded_free_motion_has_no_equilibrium_to_compare() -> None:
     (row,) = compare(eqs, recording=recording)
     assert len(row.static_times) == 0
     assert math.isnan(row.static_mean_error_mm)
-    assert any("drives no input" in note for note in row.notes)
+    assert any("drives no input" in note for note in row.remarks)
     (asked,) = compare(eqs, recording=recording, rest_at=[0.1])
     assert len(asked.static_times) == 1

@@ -62,7 +62,7 @@ class ConstraintControl:
             is used, or with `damping` [1/s] the one closest to inputs that damp all motions, so that motions outside the task
             stay bounded. If there are fewer, an error is raised unless `least_squares` is set.
         limits: of the inputs.
-        warnings: problems of the design, repeated in the warnings of a run.
+        remarks: problems of the design, repeated in the remarks of a run.
     """
 
     equations: Equations
@@ -77,7 +77,7 @@ class ConstraintControl:
     parameters: Values | None = None
     delay: float = 0.0
     name: str = "constraint control"
-    warnings: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_task(self.equations, self.task)
@@ -89,7 +89,7 @@ class ConstraintControl:
         self.feedback.check(self.task.size)
         largest = error_growth(self.feedback, self.task.size, self.sample_time, self.delay)
         if largest > 1 + GROWING:
-            self.warnings += (
+            self.remarks += (
                 f"errors grow: with a sample time of {self.sample_time:g} s and a delay of {self.delay:g} s they "
                 f"grow by a factor of {largest:.3g} per sample. Sample faster, or let errors settle more slowly",
             )
@@ -163,12 +163,12 @@ class ConstraintControl:
         self._last = closest.inputs
         return dict(zip(self._inputs, closest.inputs.tolist(), strict=True))
 
-    def notes(self) -> list[str]:
+    def remarks_on_run(self) -> list[str]:
         """Warnings of a run."""
-        notes = [*(f"{named(self)}: {text}" for text in self.warnings), *self._shortfalls.notes(named(self))]
+        texts = [*(f"{named(self)}: {text}" for text in self.remarks), *self._shortfalls.remarks(named(self))]
         if self._missed:
-            notes.append(
+            texts.append(
                 f"{named(self)}: the inputs could not give the prescribed acceleration at {self._missed} of {self._samples} "
                 f"samples (missed up to {100 * self._worst:.0f} %)"
             )
-        return notes
+        return texts

@@ -209,9 +209,9 @@ def lqr_control(described: LqrControlSpec, plant: Plant, name: str) -> StateFeed
     size = len(whole.states)
     if size > CHECKED:
         text = f"the complete loop was not checked: {size} states are too many (up to {CHECKED})"
-        controller.warnings += (text,) if described.keep is not None or described.below is not None else ()
+        controller.remarks += (text,) if described.keep is not None or described.below is not None else ()
     elif warning := closed_loop(controller, whole).warning:
-        controller.warnings += (warning,)
+        controller.remarks += (warning,)
     return controller
 
 

@@ -139,7 +139,7 @@ class StateFeedback:
         guess: deviation that the observer starts from (states of the reduced system); zero by default.
         period: sample time [s] of a continuous design.
         noise: standard deviations of the measured outputs by name, drawn with `seed`.
-        warnings: problems of the design, repeated in the warnings of a run.
+        remarks: problems of the design, repeated in the remarks of a run.
     """
 
     equations: Equations
@@ -153,7 +153,7 @@ class StateFeedback:
     noise: dict[str, float] = field(default_factory=dict)
     seed: int = 0
     name: str = "state feedback"
-    warnings: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         observed = "states known" if self.observer is None else f"observer of {', '.join(self.observer.linear.outputs)}"
@@ -185,8 +185,8 @@ class StateFeedback:
             self.equations, self._linear.inputs, self._linear.input_values, self._actuation.limits, where=where
         )
         stands = self._actuation.shortfalls.one_sided(self._linear.input_values)
-        if stands and not self.share and stands not in self.warnings:
-            self.warnings = (*self.warnings, stands)
+        if stands and not self.share and stands not in self.remarks:
+            self.remarks = (*self.remarks, stands)
 
     def _check_types(self) -> None:
         need_equations(self.equations)
@@ -431,9 +431,9 @@ class StateFeedback:
             inputs,
         )
 
-    def notes(self) -> list[str]:
+    def remarks_on_run(self) -> list[str]:
         """Warnings of a run."""
-        return [*(f"{named(self)}: {text}" for text in self.warnings), *self._actuation.shortfalls.notes(named(self))]
+        return [*(f"{named(self)}: {text}" for text in self.remarks), *self._actuation.shortfalls.remarks(named(self))]
 
 
 class Deviation:
@@ -576,6 +576,6 @@ class Tracking:
             self._sum = self._sum + self.sample_time * error
         return np.asarray(self._sum + np.zeros_like(error))
 
-    def notes(self) -> list[str]:
+    def remarks_on_run(self) -> list[str]:
         """Warnings of a run."""
-        return self._actuation.shortfalls.notes(named(self))
+        return self._actuation.shortfalls.remarks(named(self))

@@ -300,7 +300,7 @@ class Shortfalls:
             "use a pretension, or `share` among the inputs"
         )
 
-    def notes(self, title: str) -> list[str]:
+    def remarks(self, title: str) -> list[str]:
         """Warnings of the run."""
         if self.worst is None:
             return []

@@ -548,12 +548,12 @@ class PidControl:
         """See `SmoothController`."""
         return command_cotangents(self, sample, by_command, by_memory, inputs)
 
-    def notes(self) -> list[str]:
+    def remarks_on_run(self) -> list[str]:
         """Warnings of a run."""
-        notes = self._shortfalls.notes(named(self))
+        texts = self._shortfalls.remarks(named(self))
         if self._lost:
-            notes.append(
+            texts.append(
                 f"{named(self)}: at {self._lost} samples no inputs were found, because they act with a kink there (a line that "
                 "goes slack); the previous command was kept"
             )
-        return notes
+        return texts

@@ -187,6 +187,6 @@ class Predictive:
         self._binding = at_limit & (np.abs(self._beyond) > room)
         return np.asarray(u0 + free[:m])
 
-    def notes(self) -> list[str]:
+    def remarks_on_run(self) -> list[str]:
         """Warnings of a run."""
-        return self._shortfalls.notes(named(self))
+        return self._shortfalls.remarks(named(self))

@@ -96,18 +96,18 @@ class StaticControl:
         self.seconds.append(time.perf_counter() - begin)
         return dict(zip(model.inputs, closest.inputs.tolist(), strict=True))
 
-    def notes(self) -> list[str]:
+    def remarks_on_run(self) -> list[str]:
         """Warnings of a run."""
-        notes = self._shortfalls.notes(named(self))
+        texts = self._shortfalls.remarks(named(self))
         if self._missed:
             at = ""
             if np.any(self._model.binding):
                 at = f"; at the end {self._shortfalls.standing(self._model.u, self._model.binding)}"
-            notes.append(
+            texts.append(
                 f"{named(self)}: the path could not be reached within the inputs' limits at {self._missed} of "
                 f"{self._shortfalls.samples} samples (by up to {self._far:.3g} m or rad{at})"
             )
-        return notes
+        return texts
 
 
 LEAST_SLOPE = 0.5

@@ -70,10 +70,10 @@ class Comparison:
         mean_error_percent_of_rod: the mean relative to the rod's length [%].
         time, path, measured: times [s], the point's path and the reference (times x components) [m].
         static_times, static_path: times [s] and points at rest [m].
-        notes: remarks for the user.
+        remarks: remarks for the user.
         unit: of errors. output, output_unit: the compared output, and the SI unit of the path.
         reference: what it is compared with: "recording", or the rod model (`rod` of the last row).
-        status: "completed", or "failed" if the robot cannot be computed with this rod model: a note states why, numbers are NaN.
+        status: "completed", or "failed" if the robot cannot be computed with this rod model: a remark states why, numbers are NaN.
     """
 
     rod: str
@@ -95,7 +95,7 @@ class Comparison:
     static_path: np.ndarray
     code_kb: float
     memory_kb: float
-    notes: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
     unit: str = "mm"
     output: str = "output"
     output_unit: str = "m"
@@ -109,11 +109,11 @@ class Comparison:
 
     def __repr__(self) -> str:
         if self.status == Status.FAILED:
-            return f"Comparison of {self.rod} (failed): {'; '.join(self.notes)}"
+            return f"Comparison of {self.rod} (failed): {'; '.join(self.remarks)}"
         return with_remarks(
             f"Comparison of {self.rod}: {self.states} states, mean error {self.mean_error_mm:.3g} {self.unit}, "
             f"largest {self.max_error_mm:.3g} {self.unit}, {self.realtime_factor:.3g} times real time",
-            self.notes,
+            self.remarks,
         )
 
 
@@ -130,7 +130,7 @@ class Comparisons(AnalysisResult):
     """Comparisons of rod models: a sequence of `Comparison`s, one for each.
 
     Attributes:
-        models, numbers, statuses, notes: names of the models; their `NUMBERS`, models x numbers; completed or failed; remarks.
+        models, numbers, statuses, remarks_on_rows: models; their `NUMBERS`, models x numbers; completed or failed; texts.
         time, measured, paths: times [s], the reference (times x components) and the path with each model.
         static_times, static_paths: times [s], and points at rest with each model.
         unit: of errors. output, output_unit: the compared output, and the SI unit of the paths.
@@ -142,7 +142,7 @@ class Comparisons(AnalysisResult):
     models: Annotated[tuple[str, ...], Along("model", labels=True)]
     numbers: Annotated[np.ndarray, Along("model", "number")]
     statuses: Annotated[tuple[str, ...], Along("model")]
-    notes: Annotated[tuple[str, ...], Along("model")]
+    remarks_on_rows: Annotated[tuple[str, ...], Along("model")]
     time: Annotated[np.ndarray, Along("time", unit="s")]
     measured: Annotated[np.ndarray, Along("time", "component")]
     paths: Annotated[np.ndarray, Along("model", "time", "component")]
@@ -164,7 +164,7 @@ class Comparisons(AnalysisResult):
         failed = any(row.status == Status.FAILED for row in rows)
         return cls(
             tuple(row.rod for row in rows), np.array([[getattr(row, x) for x in NUMBERS] for row in rows], dtype=float),
-            tuple(str(row.status) for row in rows), tuple("\n".join(row.notes) for row in rows), first.time, first.measured,
+            tuple(str(row.status) for row in rows), tuple("\n".join(row.remarks) for row in rows), first.time, first.measured,
             np.array([row.path for row in rows]), first.static_times, np.array([row.static_path for row in rows]),
             first.unit, first.output, first.output_unit, first.reference, against, eqs,
             Status.STOPPED if failed else Status.COMPLETED,
@@ -182,7 +182,7 @@ class Comparisons(AnalysisResult):
                 Comparison(
                     rod, **numbers, time=self.time, path=self.paths[k], measured=self.measured,
                     static_times=self.static_times, static_path=self.static_paths[k],
-                    notes=tuple(filter(None, self.notes[k].split("\n"))), unit=self.unit, output=self.output,
+                    remarks=tuple(filter(None, self.remarks_on_rows[k].split("\n"))), unit=self.unit, output=self.output,
                     output_unit=self.output_unit, reference=self.reference, status=Status(self.statuses[k]),
                 )
             )  # fmt: skip
@@ -256,7 +256,7 @@ class _Run:
     run_s: float
     path: np.ndarray
     static: np.ndarray
-    notes: tuple[str, ...]
+    remarks: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -350,12 +350,12 @@ def _words(models: Mapping[str, str], made: Mapping[str, int | None] | None = No
 def _run(kind: str, eqs: Equations, output: str, times: np.ndarray, rest_at: Sequence[float], method: Method) -> _Run:
     bound = eqs.binding
     start = time.perf_counter()
-    static, notes = [], []
+    static, remarks = [], []
     for t in rest_at:
         found = equilibrium(eqs, time=t, on_failure="return")
         static.append(np.atleast_1d(found.outputs[output]))
         if found.status != "converged":
-            notes.append(f"{kind} at t = {t:g} s: {found.message}")
+            remarks.append(f"{kind} at t = {t:g} s: {found.message}")
             static[-1] = np.full_like(static[-1], np.nan)
     static_s = time.perf_counter() - start
     run = simulate(
@@ -373,7 +373,7 @@ def _run(kind: str, eqs: Equations, output: str, times: np.ndarray, rest_at: Seq
         raise ArgumentError(f"the simulation with {kind} failed: {run.message}")
     path = run[output].values.reshape(len(run.time), -1)
     rest = np.array(static).reshape(len(rest_at), path.shape[1])
-    return _Run(kind, eqs, bound.program.compile_seconds, static_s, run.timing.run_s, path, rest, tuple(notes))
+    return _Run(kind, eqs, bound.program.compile_seconds, static_s, run.timing.run_s, path, rest, tuple(remarks))
 
 
 def _row(
@@ -419,7 +419,7 @@ def _row(
         static_path=run.static,
         code_kb=eqs.binding.program.code_size / 1e3,
         memory_kb=eqs.binding.program.memory(eqs.binding) / 1e3,
-        notes=run.notes,
+        remarks=run.remarks,
         unit=unit,
         output=output,
         output_unit=output_unit,
@@ -435,7 +435,7 @@ def _failed_row(failed: _Failed, like: Comparison) -> Comparison:
     }
     return replace(
         like, **numbers, rod=failed.kind, states=0, realtime_factor=none, path=np.full_like(like.path, none),
-        static_path=np.full_like(like.static_path, none), notes=(f"{failed.kind}: {failed.words}",), status=Status.FAILED,
+        static_path=np.full_like(like.static_path, none), remarks=(f"{failed.kind}: {failed.words}",), status=Status.FAILED,
     )  # fmt: skip
 
 
@@ -445,9 +445,9 @@ def _failed_row(failed: _Failed, like: Comparison) -> Comparison:
 @remark(
     "a model fails, does not come to rest, or the recording does not say when it rests", "such rows have no numbers"
 )
-def notes_on_models(eqs: Equations, result: Comparisons) -> str | None:
+def remarks_on_models(eqs: Equations, result: Comparisons) -> str | None:
     """What rows lack, and what the recording does not tell."""
-    return "; ".join(dict.fromkeys(note for row in result for note in row.notes)) or None
+    return "; ".join(dict.fromkeys(text for row in result for text in row.remarks)) or None
 
 
 class Compare(Analysis):
@@ -460,7 +460,7 @@ class Compare(Analysis):
     name: ClassVar[str] = "compare"
     title: ClassVar[str] = "Comparison"
     result = Comparisons
-    remarks = (notes_on_models,)
+    remarks = (remarks_on_models,)
     first: ClassVar[tuple[str, ...]] = ("rods", "recording")
     flags: ClassVar[Mapping[str, str]] = {"begin": "--from", "end": "--to"}
 
@@ -520,7 +520,7 @@ class Compare(Analysis):
             except (SpecError, ValueError) as reason:
                 runs.append(_Failed(_words(models), reason))
         rows = _rows(runs, recording, columns, output, times, inside, np.asarray(rest_at, dtype=float), [*choices[0]])
-        rows = [replace(rows[0], notes=(*remarks, *rows[0].notes)), *rows[1:]]
+        rows = [replace(rows[0], remarks=(*remarks, *rows[0].remarks)), *rows[1:]]
         named = list(self.rods or {})
         against = rows[-1].rod if len(named) != 1 else f"{named[0]}={rows[-1].rod}"
         return Comparisons.of(rows, eqs, against if recording is None else self.against or recording.file)

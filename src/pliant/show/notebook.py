@@ -49,9 +49,9 @@ def equations_html(eqs: Equations) -> str:
     return f"<p>{text(repr(eqs))}</p>" + _view(eqs.model.spec.name or "robot", lambda: [_start(eqs)])
 
 
-def _remarks(notes: Sequence[str]) -> str:
+def _remarks(remarks: Sequence[str]) -> str:
     """The remarks of a result, a paragraph each."""
-    return "".join(f"<p>{text(note)}</p>" for note in notes[: LIMITS.most_rows])
+    return "".join(f"<p>{text(x)}</p>" for x in remarks[: LIMITS.most_rows])
 
 
 def result_of_analysis_html(result: AnalysisResult) -> str:

@@ -106,7 +106,7 @@ class SweepContent:
     best: tuple[tuple[int, Equations, Result | Equilibrium], ...]
 
     @property
-    def warnings(self) -> tuple[str, ...]:
+    def remarks(self) -> tuple[str, ...]:
         """Remarks on cases."""
         return tuple(self.table.remarks())
 
@@ -135,7 +135,7 @@ def report(eqs: Equations, findings: Sequence[Any], missing: list[str] | None = 
     links = "".join(f'<a href="#part{k}">{text(title)}</a>' for k, (title, _) in enumerate(sections))
     body = [f"<h1>{text(shown.title)}</h1>", f"<p>{prose(shown.description)}</p>" if shown.description else ""]
     body += [f'<nav aria-label="Sections">{links}</nav>']
-    body += [f'<p class="warning" role="note">{text(note)}</p>' for note in dict.fromkeys(_warnings(findings))]
+    body += [f'<p class="warning" role="note">{text(note)}</p>' for note in dict.fromkeys(_remarks(findings))]
     body += [
         f'<section id="part{k}"><h2>{text(title)}</h2>{content}</section>'
         for k, (title, content) in enumerate(sections)
@@ -143,12 +143,11 @@ def report(eqs: Equations, findings: Sequence[Any], missing: list[str] | None = 
     return page(f"{shown.title} - Pliant report", "\n".join(body))
 
 
-def _warnings(findings: Sequence[Any]) -> Iterator[str]:
+def _remarks(findings: Sequence[Any]) -> Iterator[str]:
     """Remarks of all analyses, each with the name of its section if there are several."""
     for finding in findings:
         title = f"{_writer(finding)[0]}: " if len(findings) > 1 else ""
-        notes = finding.remarks if isinstance(finding, AnalysisResult) else getattr(finding, "warnings", ())
-        yield from (f"{title}{note}" for note in notes)
+        yield from (f"{title}{note}" for note in getattr(finding, "remarks", ()))
         if getattr(finding, "status", "") == "failed":
             yield f"{title}{finding.message}"
 

@@ -70,7 +70,7 @@ class C(FolderTarget):
         beside = {} if controller is None else controller_files(controller)
         trial = tried(model, self.method, self.step)
         files = c_files(model, method=self.method, step=self.step, beside=beside, trial=trial.remark)
-        remarks = [] if controller is None else [f"{named(controller)}: {text}" for text in controller.warnings]
+        remarks = [] if controller is None else [f"{named(controller)}: {text}" for text in controller.remarks]
         remarks += [] if trial.sound else [trial.remark]
         remarks += [UNLOCATED] if model.has_located_switches else []
         return Export(path, write_files(path, files), tuple(remarks))

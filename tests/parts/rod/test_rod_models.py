@@ -268,11 +268,11 @@ def test_a_rod_with_more_elements_than_asked_for_says_so_and_is_named_truly():
     coarse = with_rod_model(spec, "upper", "cosserat:3")
     model = derive(coarse).model
     assert model.rod_elements == {"upper": 10}
-    assert model.notes == (
+    assert model.remarks == (
         "the rod 'upper' has 10 elements where 3 were requested: every frame and eyelet along it is the end of one",
     )
-    assert derive(spec).model.notes == ()
-    assert derive(with_rod_model(spec, "upper", "cosserat:12")).model.notes == ()
+    assert derive(spec).model.remarks == ()
+    assert derive(with_rod_model(spec, "upper", "cosserat:12")).model.remarks == ()
     assert sum(x.rod == "upper" for x in rod_coordinates(flatten(coarse))) == 4 * 10
     rows = compare(derive(spec), {"upper": ["eba:3", "pcs:3"]}, until=1e-3, rest_at=[])
     assert [row.rod for row in rows] == ["cosserat:10", "pcs:3"]

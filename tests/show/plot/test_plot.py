@@ -242,7 +242,7 @@ def test_comparisons_without_rests_show_none_and_outputs_carry_their_units():
     forces = np.where(time < 0.2, 0.1, 0.0)
     recording = Recording("bench.csv", time, {"pull": forces, "side": 1e-3 * np.sin(time)}, {"pull": "N", "side": "m"})
     rows = compare(pliant.derive(pliant.load_text(text)), {"fin": ["pcs:1", "pcs:2"]}, recording, output="side")
-    assert any("no 1 s in which all inputs are constant" in note for row in rows for note in row.notes)
+    assert any("no 1 s in which all inputs are constant" in note for row in rows for note in row.remarks)
     axes = plot.compare(rows)
     assert len(axes[1].patches) == len(rows)  # times of motions alone
     assert axes[3].get_ylabel() == "side [mm]"

@@ -31,8 +31,8 @@ def derive(robot: RobotSpec | str | Path) -> Equations:
         raise SpecError(faults, spec.source.file)
     flat, structural = flatten_with_structure(spec)
     model = compile_model(with_rod_frequencies(flat), structural, written=flat)
-    for note in merged_instances([*map(str, spec.remarks), *model.notes]):
-        say_once(note)
+    for text in merged_instances([*map(str, spec.remarks), *model.remarks]):
+        say_once(text)
     return Equations(model, derive_seconds=time.perf_counter() - start)
 
 

@@ -246,7 +246,7 @@ class _Attempt:
             loop.brief_impacts, loop.energy_exchanged,
         )  # fmt: skip
         events = {} if watcher is None else watcher.times()
-        said = () if self.control is None else self.control.notes()
+        said = () if self.control is None else self.control.remarks()
         made = RunRecord(
             job.eqs, self.start, job.motion(loop), tuple(job.history), steps, tuple(job.jumps), tuple(job.contradictions),
             events, said,

@@ -149,7 +149,7 @@ class SampledLoop:
                 )
             out[name] = float(value)
             if not np.isfinite(out[name]):
-                known = "; ".join(getattr(self.controllers[i], "warnings", ()))
+                known = "; ".join(getattr(self.controllers[i], "remarks", ()))
                 raise ValueError(
                     f"{_title(self.controllers[i])} commands {value} for input '{name}' at t = {now.t:g} s; "
                     + (known or "the loop may be unstable: check gains, sample time and delay")
@@ -160,9 +160,9 @@ class SampledLoop:
         """Times closer than this are equal [s]."""
         return SAME_TIME * min(float(c.sample_time) for c in self.controllers) if self.controllers else 0.0
 
-    def notes(self) -> tuple[str, ...]:
+    def remarks(self) -> tuple[str, ...]:
         """What the controllers say about the run."""
-        return tuple(str(note) for c in self.controllers for note in getattr(c, "notes", tuple)())
+        return tuple(str(text) for c in self.controllers for text in getattr(c, "remarks_on_run", tuple)())
 
 
 def _deviations(controller: Controller, now: Now) -> dict[str, np.ndarray]:

@@ -1,6 +1,6 @@
 """Labelled arrays of results; derived quantities and an xarray Dataset are computed on demand.
 
-Most callers need a few arrays only. Computing frames, energies, outputs and warnings takes longer than a short run, as does
+Most callers need a few arrays only. Computing frames, energies, outputs and remarks takes longer than a short run, as does
 importing xarray.
 """
 

@@ -109,7 +109,7 @@ class Build:
         self.coordinate_forces: dict[str, int] = {}
         self.constraint_rows: dict[str, int] = {}
         self.rod_elements: dict[str, int] = {}
-        self.notes: list[str] = []
+        self.remarks: list[str] = []
         self._rod_pieces: dict[str, list[RodPiece]] = {}
         self._later_pieces: dict[str, Callable[[], Iterable[PieceArguments]]] = {}
         self._rod_spans: dict[str, list[RodSpan]] = {}

@@ -76,7 +76,7 @@ class Model:
         strain_samples: samples of strains and section forces of each rod, in order.
         prepared: data that each output stores.
         tracked: contributions to the system of the parts whose energy outputs require.
-        notes: remarks for the user.
+        remarks: remarks for the user.
     """
 
     spec: RobotSpec
@@ -108,7 +108,7 @@ class Model:
     strain_samples: Mapping[str, tuple[StrainSample, ...]] = field(default_factory=dict)
     prepared: Mapping[str, Any] = field(default_factory=dict)
     tracked: Mapping[tuple[str, str], PartContributions] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
     _made: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
     _lock: threading.RLock = field(default_factory=threading.RLock, init=False, repr=False)
 
@@ -363,7 +363,7 @@ def compile_model(
         strain_samples={rod: tuple(sorted(found, key=lambda s: s.x)) for rod, found in build.strain_samples.items()},
         prepared=prepared,
         tracked=build.system.tracked,
-        notes=tuple(build.notes),
+        remarks=tuple(build.remarks),
     )
 
 

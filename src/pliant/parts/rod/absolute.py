@@ -88,7 +88,7 @@ def mesh(build: Build, rod: RodProperties, elements: int) -> Mesh:
         counts[longest] += 1
     if sum(counts) > elements:
         build.rod_elements[rod.name] = sum(counts)
-        build.notes.append(
+        build.remarks.append(
             f"the rod '{rod.name}' has {sum(counts)} elements where {elements} were requested: every frame and eyelet "
             + ("and every step of its section is the end of one" if rod.steps else "along it is the end of one")
         )

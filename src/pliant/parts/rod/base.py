@@ -104,7 +104,7 @@ def remark_steps(build: Build, rod: RodProperties, ends: Sequence[float]) -> Non
             continue
         before, after = (build.nominal(rod.section(step + side * 10 * ROUND_OFF).stiffness[3]) for side in (-1, 1))
         if max(before, after) > STEP_RATIO * min(before, after):
-            build.notes.append(
+            build.remarks.append(
                 f"the section of the rod '{rod.name}' has a step at {step * build.nominal(rod.length):.3g} m, within an element: "
                 "its strains cannot jump there, so its deflection is inaccurate. Use more elements, or a model whose elements "
                 "end at steps (pcs, gvs with elements, cosserat, finite_element)"
