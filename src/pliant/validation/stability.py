@@ -545,5 +545,5 @@ def shaken_pendulum() -> CaseResult:
     """Both ends are period doublings."""
     found = periodic(derive(load_text(SHAKEN_PENDULUM)), "rate", 8.0, max_step=0.05)
     edges = found.values[np.array(found.bifurcations) == "period doubling"]
-    exact = [np.sqrt(4 * 9.81 / 2.0 / f(1, 0.4)) for f in (scipy.special.mathieu_a, scipy.special.mathieu_b)]
-    return CaseResult(edges, np.sort(exact))
+    values = np.array([scipy.special.mathieu_a(1, 0.4), scipy.special.mathieu_b(1, 0.4)])
+    return CaseResult(edges, np.sort(np.sqrt(4 * 9.81 / (2.0 * values))))
