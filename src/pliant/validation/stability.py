@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy
 
@@ -545,8 +543,7 @@ joints:
 )
 def shaken_pendulum() -> CaseResult:
     """Both ends are period doublings."""
-    found = periodic(derive(load_text(SHAKEN_PENDULUM)), "rate", 8.0, max_step=0.05)
+    found = periodic(derive(load_text(SHAKEN_PENDULUM)), parameter="rate", to=8.0, max_step=0.05)
     edges = found.values[np.array(found.bifurcations) == "period doubling"]
-    functions: tuple[Any, ...] = (scipy.special.mathieu_a, scipy.special.mathieu_b)
-    values = np.array([f(1, 0.4) for f in functions])
+    values = np.array([scipy.special.mathieu_a(1, 0.4), scipy.special.mathieu_b(1, 0.4)])
     return CaseResult(edges, np.sort(np.sqrt(4 * 9.81 / (2.0 * values))))
