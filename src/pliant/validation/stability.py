@@ -8,6 +8,7 @@ import scipy
 from pliant.analysis.derivation.derive import derive
 from pliant.analysis.modes import modes
 from pliant.analysis.path import continuation
+from pliant.analysis.periodic import periodic
 from pliant.robot.reader import load_text
 from pliant.validation.case import CaseResult, Line, Plot, cases_of
 
@@ -492,3 +493,57 @@ def ziegler_pendulum() -> CaseResult:
         stable = modes(eqs, at="initial", parameters={"push": middle}).stable
         low, high = (middle, high) if stable else (low, middle)
     return CaseResult((low + high) / 2, 7 / 2 - np.sqrt(2))
+
+
+VAN_DER_POL = """
+pliant: 1
+world: {gravity: [0, 0, 0]}
+bodies: {mass: {mass: 1 kg}}
+joints:
+  x:
+    type: prismatic
+    child: mass
+    axis: x
+    displacement: {initial: 0.1 m, spring: 1 N/m, damper: "=((displacement/1 m)^2 - 1)*1 N*s/m"}
+"""
+
+
+@case(
+    "Limit cycle of van der Pol's oscillator",
+    compared="Period [s] and amplitude [m] for mu = 1",
+    source="P. Amore, J. P. Boyd and F. M. Fernandez, High order analysis of the limit cycle of the van der Pol oscillator, "
+    "Journal of Mathematical Physics 59 (2018), by recurrences.",
+    tolerance=1e-8,
+)
+def van_der_pol() -> CaseResult:
+    """A damper that drives small motions and damps large ones."""
+    found = periodic(derive(load_text(VAN_DER_POL)), tolerance=1e-9)
+    return CaseResult(np.array([found.period, found.largest[0]]), np.array([6.6632868593231301, 2.0086198608748431]))
+
+
+SHAKEN_PENDULUM = """
+pliant: 1
+world: {gravity: [0, 0, -9.81]}
+parameters: {stroke: 0.4 m, rate: 3 rad/s}
+bodies: {cart: {mass: 1 kg}, bob: {mass: 1 kg, center_of_mass: [0, 0, -2 m]}}
+joints:
+  pivot: {type: prismatic, child: cart, axis: z, displacement: {motion: "=stroke*cos(rate*t)"}}
+  swing: {type: revolute, parent: cart, child: bob, axis: y}
+"""
+
+
+@case(
+    "Tongue of instability of a pendulum whose pivot is shaken",
+    compared="Frequencies at which the hanging pendulum loses and regains its stability",
+    source="E. Mathieu (1868): rate = sqrt(4 g/(l a)) with the characteristic values a of the functions ce_1 and se_1 at "
+    "q = 2 stroke/l, by SciPy.",
+    tolerance=1e-7,
+    unit="rad/s",
+    quick=False,
+)
+def shaken_pendulum() -> CaseResult:
+    """Both ends are period doublings."""
+    found = periodic(derive(load_text(SHAKEN_PENDULUM)), parameter="rate", to=8.0, max_step=0.05)
+    edges = found.values[np.array(found.bifurcations) == "period doubling"]
+    values = np.array([scipy.special.mathieu_a(1, 0.4), scipy.special.mathieu_b(1, 0.4)])
+    return CaseResult(edges, np.sort(np.sqrt(4 * 9.81 / (2.0 * values))))
