@@ -29,6 +29,7 @@ def in_folder(tmp_path, monkeypatch):
     (tmp_path / "out").mkdir()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 @pytest.mark.usefixtures("in_folder")
 def test_python_on_the_page_runs(page):
@@ -43,6 +44,7 @@ def test_models_on_the_page_load(page):
         _ = pliant.derive(pliant.load_text(text)).binding
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 @pytest.mark.usefixtures("in_folder")
 def test_commands_on_the_page_print_what_it_shows(page, capsys):

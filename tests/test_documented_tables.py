@@ -38,6 +38,7 @@ def assert_same(stated: str, found: str, rel: float) -> None:
         assert float(a) == pytest.approx(float(b), rel=rel, abs=1.01 * last), f"{stated}\n{found}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("experiment", ["experiment_1", "experiment_2", "experiment_3"])
 def test_the_experiments_of_the_pneumatic_arm(experiment: str) -> None:
     from validation_arm import row, three_runs
@@ -46,6 +47,7 @@ def test_the_experiments_of_the_pneumatic_arm(experiment: str) -> None:
     assert_same(stated, row(experiment, *three_runs(experiment)), rel=0)
 
 
+@pytest.mark.slow
 def test_costs_and_errors_of_rod_models() -> None:
     stated = table_rows("rod-models.md", "## Costs and errors")
     kinds = [kind for kind in stated if ":" in kind]

@@ -15,6 +15,7 @@ def test_there_are_examples():
     assert len(EXAMPLES) >= 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_example(path, monkeypatch):
     monkeypatch.setenv("PLIANT_COMPILE", "wait")  # they run long enough for optimized kernels to pay

@@ -10,6 +10,7 @@ import pytest
 TOOL = Path(__file__).parents[1] / "tools" / "kill_test.py"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_killed_writers_leave_nothing_half_written(tmp_path):
     """In a separate process, without threads, so that it can fork."""

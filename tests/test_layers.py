@@ -59,6 +59,7 @@ def late_imports(tree):
                     yield from ((alias.name.partition(".")[0], node.lineno) for alias in node.names)
 
 
+@pytest.mark.slow
 def test_functions_import_optional_packages_only():
     found = {
         f"{file}:{line} imports {package}"
@@ -80,6 +81,7 @@ def contracts_hold(folder):
     return done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "line", "said"),
     [

@@ -16,6 +16,7 @@ def test_every_public_name_leads_somewhere(name):
     assert name in dir(pliant)
 
 
+@pytest.mark.slow
 def test_folders_are_attributes_and_functions_are_not_hidden_by_folders():
     code = (
         "import pliant; print(pliant.control.lqr.__name__, pliant.plot.energy.__name__, pliant.load('pendulum').name)"

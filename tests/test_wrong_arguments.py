@@ -308,6 +308,7 @@ SOME_ARE_VALID = {"simulate: until", "continuation: stop", "continuation: branch
                   "simulate: time of the start"}  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ARGUMENTS)
 def test_wrong_arguments(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

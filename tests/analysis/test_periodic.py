@@ -187,6 +187,7 @@ def duffing_response(lowest, highest):
     return frequency, phase, lowest, highest
 
 
+@pytest.mark.slow
 def test_duffing_folds_where_harmonic_balance_does():
     found = periodic(derive(load_text(DUFFING)), "frequency", 2.0)
     folds = [k for k, name in enumerate(found.bifurcations) if name == "fold"]
@@ -213,6 +214,7 @@ def test_duffing_folds_where_harmonic_balance_does():
     np.testing.assert_allclose(found.largest[-1], np.ptp(late) / 2, rtol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stroke", [0.1, 0.4])
 def test_shaken_pendulum_loses_stability_at_the_characteristic_values_of_mathieu(stroke):
     eqs = derive(load_text(SHAKEN_PENDULUM))

@@ -82,6 +82,7 @@ def test_a_target_that_presses_the_probe_is_carried_by_the_legs():
     assert 30 < force.max() < 60
 
 
+@pytest.mark.slow
 def test_winches_hold_the_platform_from_the_pose_before_the_tendons_are_tight():
     """The start of the model is far from rest, so no inputs balance it: the search begins again at the equilibrium."""
     eqs = pliant.derive("six_leg@winches")

@@ -46,6 +46,7 @@ pliant.simulate(pliant.derive("pendulum"), 1.0, out=sys.argv[1], progress=progre
 """
 
 
+@pytest.mark.slow
 def test_what_saves_a_run_is_imported_before_it(tmp_path: Path) -> None:
     """An interrupt ends the run and not the import of the package that saves it, which would be unusable."""
     done = subprocess.run(

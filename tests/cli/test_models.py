@@ -146,6 +146,7 @@ def test_help_imports_nothing_heavy() -> None:
     assert not {"casadi", "numpy", "scipy", "pydantic", "ruamel.yaml", "rich"} & set(done.stderr.split())
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_is_no_fault() -> None:
     command = f"{sys.executable} -m pliant schema | head -n 1"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)

@@ -106,6 +106,7 @@ def test_this_machine_is_not_the_network(tmp_path: Path) -> None:
     assert watched(f"{program}\nprint(json.dumps(asked))", "", tmp_path) == []
 
 
+@pytest.mark.slow
 def test_no_command_asks_the_network(tmp_path: Path) -> None:
     pytest.importorskip("viser", reason="viser is not installed (the extra `view`)")
     asked, codes = watched(COMMANDS, json.dumps(RUN), tmp_path)

@@ -114,6 +114,7 @@ def test_a_place_on_a_moving_plane_has_exact_derivatives():
         PlanePosition("ball", "pipe").check(eqs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stiffness", [1.0, 1.1])
 def test_hybrid_control_presses_and_wipes(stiffness):
     """A force that varies along the normal and a path in the tangent plane, also on a module that is stiffer than its model."""
@@ -131,6 +132,7 @@ def test_hybrid_control_presses_and_wipes(stiffness):
     assert np.linalg.norm(places - path, axis=1)[late].max() < (1e-4 if stiffness == 1 else 6e-4)
 
 
+@pytest.mark.slow
 def test_a_constant_force_is_reached_to_tolerance(eqs, task):
     limits = Limits(lower=dict.fromkeys(eqs.inputs, 0.0), upper=dict.fromkeys(eqs.inputs, 2e5))
     controller = StaticControl(eqs, task, Reference.constant([1e-3, 0.0, 0.25]), limits=limits)

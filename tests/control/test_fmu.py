@@ -211,6 +211,7 @@ def test_an_fmu_without_a_library_for_this_machine_is_said(drive, tmp_path):
         pliant.simulate(pliant.derive(pliant.load_text(ARM)), 0.1, controllers=unit)
 
 
+@pytest.mark.slow
 @needs_compiler
 @pytest.mark.parametrize("way", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
 def test_a_copy_lives_longer_than_what_it_was_made_of(drive, way):

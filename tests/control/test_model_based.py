@@ -147,6 +147,7 @@ def test_a_soft_tip_is_brought_to_its_place_by_a_wrong_model(soft: pliant.Equati
     assert at[2.0] < 0.02 * at[0.3]
 
 
+@pytest.mark.slow
 def test_slow_control_does_not_stay_behind_a_moving_path(soft: pliant.Equations) -> None:
     """On a circle without feedback: damping and inertia of the motion are allowed for; without that the tip stays behind."""
     turning = Reference.circle([0.0, 0.0], [0.008, 0], [0, 0.008], 0.5)

@@ -170,6 +170,7 @@ outputs: {tip: {frame: arm.tip}}
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("compensation", "until"), [("none", 2.0), ("measured", 6.0), ("reference", 2.0)])
 def test_an_arc_comes_to_rest_on_its_place_if_elasticity_is_compensated(compensation: str, until: float) -> None:
     eqs = pliant.derive(pliant.load_text(ARC))
@@ -187,6 +188,7 @@ def test_an_arc_comes_to_rest_on_its_place_if_elasticity_is_compensated(compensa
     np.testing.assert_allclose(again.frames["arm.tip"].position, goal, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compensation", ["measured", "reference"])
 def test_a_soft_arm_of_many_coordinates_and_three_pressures_reaches_its_place(compensation: str) -> None:
     soft = pliant.derive("stiff_flop")

@@ -76,6 +76,7 @@ def rate_tangent(binding: Any, t: float, q: np.ndarray, v: np.ndarray) -> np.nda
     return out
 
 
+@pytest.mark.slow
 def test_kinematics(sample: Any) -> None:
     for x, y in zip(sample.binding.node_poses(sample.q), sample.oracle.node_poses(sample.q), strict=True):
         close(x, y, 1e-13)
@@ -113,6 +114,7 @@ def test_forward_solves_the_equations(sample: Any) -> None:
     np.testing.assert_allclose(J @ a + gamma, 0, atol=1e-10 * scale)
 
 
+@pytest.mark.slow
 def test_linearized(sample: Any) -> None:
     state = (sample.t, sample.q, sample.v, sample.a, sample.multipliers)
     ours, theirs = sample.binding.linearized(*state), sample.oracle.linearized(*state)
@@ -157,6 +159,7 @@ def test_arguments_of_any_layout(sample: Any) -> None:
         binding.inverse(sample.t, sample.q, sample.v, sample.a[:-1])
 
 
+@pytest.mark.slow
 def test_forces_by_source(sample: Any) -> None:
     binding, state = sample.binding, (sample.t, sample.q, sample.v)
     constants = binding.constants.copy()

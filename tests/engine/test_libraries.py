@@ -451,6 +451,7 @@ def same_bits(a: np.ndarray, b: np.ndarray) -> bool:
     return bool(np.all((a == b) | (np.isnan(a) & np.isnan(b))))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("robot", "mode"),
     [("trunk", "wait"), ("six_leg", "wait"), ("cc_arm_2", "wait"), ("sleeve", "wait"), ("trunk", "quick")],
@@ -769,6 +770,7 @@ OF_A_MODEL = ("inputs", "signals", "round_off")
 """Kernels made of a model's own expressions, which have no fingerprint."""
 
 
+@pytest.mark.slow
 def test_each_kind_has_a_note_of_its_own() -> None:
     """Kinds of all bundled robots, and one with another option: what differs in code differs in the name of its note."""
     found = {k for robot in bundled_robots() for k in kinds(robot.name) if k.name not in OF_A_MODEL}

@@ -104,6 +104,7 @@ def try_all(name: str) -> dict[str, int]:
         n += 1 + n // 20
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(libraries.find_compiler() is None or sys.platform == "win32", reason="needs a C compiler")
 @pytest.mark.parametrize("name", ["four_bar", "hopper"])
 def test_every_allocation_may_fail(name: str) -> None:

@@ -110,6 +110,7 @@ def near(x: np.ndarray, y: np.ndarray) -> None:
     np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-9 * np.abs(y).max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("case", "forces"), [(case, f) for case in CASES for f in (True, False) if f or CASES[case][2] != "kernel"]
 )

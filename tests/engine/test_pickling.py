@@ -191,6 +191,7 @@ def eqs(request: pytest.FixtureRequest) -> pliant.Equations:
     return pliant.derive(request.param)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("analysis", ANALYSES)
 def test_what_analyses_return(eqs: pliant.Equations, analysis: str, way: Callable[[Any], Any]) -> None:
     found = ANALYSES[analysis](eqs)
@@ -318,6 +319,7 @@ def controlled(eqs: pliant.Equations, controller: Any, start: pliant.State) -> p
     return pliant.simulate(eqs, 0.2, start=start, controllers=controller, method=method)
 
 
+@pytest.mark.slow
 def test_a_controller_that_was_used(closed: Any, way: Callable[[Any], Any]) -> None:
     eqs, controller, start, run = closed
     other = way(controller)
@@ -386,6 +388,7 @@ def test_a_fleet_that_was_used(way: Callable[[Any], Any]) -> None:
     np.testing.assert_array_equal(other.q, fleet.q)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{"until": 0.05}, {"analysis": "equilibrium"}], ids=["motion", "rest"])
 def test_products_with_jacobians(options: dict[str, Any], way: Callable[[Any], Any]) -> None:
     at = pliant.differentiable(pliant.derive("stiff_flop"), "tip", ["p1", "youngs_modulus"], **options).linearize()
@@ -405,6 +408,7 @@ def analyse(eqs: pliant.Equations) -> tuple[Any, Any, Any, pliant.Equations]:
     return rest, pliant.modes(eqs, at=rest), pliant.simulate(eqs, 0.05), eqs
 
 
+@pytest.mark.slow
 def test_a_pool_of_processes_returns_what_is_found_here() -> None:
     soft = pliant.derive("stiff_flop")
     rising = interpolated(np.linspace(0, 1, 11), 1e4 * np.linspace(0, 1, 11) ** 2, "cubic")

@@ -113,6 +113,7 @@ def found_coordinate(title: str, found: dict[str, dict[str, str]]) -> str:
     return found[title]["as"].rpartition(", by ")[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["stiff_flop", "leg", "trunk", "three_section_arm"])
 def test_formulas_in_print_are_those_that_are_computed(name):
     """Poses of all kinds of motions and laws of all kinds of forces, with names for repeated expressions."""
@@ -169,6 +170,7 @@ def test_prescribed_motions_are_printed(kind, what, line):
         assert r"\frac{d^2}{dt^2} \left( z \right) &= \mathrm{push} + 2.0 \sin{\left(t \right)}" in eqs.latex()
 
 
+@pytest.mark.slow
 def test_the_command_prints_larger_robots(capsys):
     assert command(["equations", "stiff_flop"]) == 0
     text = capsys.readouterr().out
@@ -196,6 +198,7 @@ def test_equations_that_would_fill_pages_are_printed_by_element():
     assert eqs.text().startswith("Equations of motion by element")
 
 
+@pytest.mark.slow
 def test_round_off_of_rotations_is_not_printed():
     text = derive(load_text(TURNED.replace(", GIVEN", ""))).text()
     assert text.startswith("Equations of motion: M a + h")

@@ -82,6 +82,7 @@ def together(job: Callable[[int], Any]) -> list[Any]:
         sys.setswitchinterval(interval)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("robot", ROBOTS)
 def test_four_threads_get_the_bits_of_one(robot: str) -> None:
     eqs, size = pliant.derive(robot), ROBOTS[robot]
@@ -118,6 +119,7 @@ def moving(eqs: pliant.Equations) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return q, 0.1 * rng.normal(size=len(v)), rng.normal(size=len(v))
 
 
+@pytest.mark.slow
 def test_an_evaluation_in_threads_gives_the_same_bits(mesh: pliant.Equations) -> None:
     q, v, a = moving(mesh)
 
@@ -202,6 +204,7 @@ def shown(robot: LiveRobot, count: int) -> Iterator[np.ndarray]:
             yield from (np.asarray(rod.points) for rod in picture.scene.rods)
 
 
+@pytest.mark.slow
 def test_a_live_page_beside_simulations() -> None:
     """The page solves for its sliders while runs of the same equations go on elsewhere."""
     eqs = pliant.derive("stiff_flop")

@@ -25,6 +25,7 @@ def trunk():
     return pliant.gym.make(FOLDER / "trunk.yaml", count=16, threads=1)
 
 
+@pytest.mark.slow
 def test_the_trunk_that_touches_the_pillar_ends_its_episode(trunk) -> None:
     """Half of the robots bend towards the pillar and touch it; the others bend sideways and do not."""
     assert trunk.fleet.engine == "straight-line code"
@@ -41,6 +42,7 @@ def test_the_trunk_that_touches_the_pillar_ends_its_episode(trunk) -> None:
     np.testing.assert_array_equal(touched, np.arange(16) < 8)
 
 
+@pytest.mark.slow
 def test_the_gap_is_the_distance_of_the_surfaces(trunk) -> None:
     """Outputs against the places of all frames, and the reward of a trunk near the pillar."""
     trunk.reset(seed=0)

@@ -110,6 +110,7 @@ int main() {
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs a C++ compiler")
 @pytest.mark.parametrize("method", ["semi_implicit", "implicit"])
 def test_exported_program_is_the_same_one(tmp_path: Path, method: str) -> None:

@@ -113,6 +113,7 @@ def _agrees(fleet: pliant.Fleet, robot: int, run: pliant.Result, bound: float = 
         assert np.abs(ours - theirs).max() <= bound * np.abs(theirs).max()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "method", "pushed"),
     [

@@ -161,6 +161,7 @@ int main() {
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs a C++ compiler")
 def test_the_program_for_gpus_on_the_processor(ball: pliant.Equations, tmp_path: Path) -> None:
     """The same text that a GPU runs, compiled as C++ for the processor: one thread moves as `simulate` does."""

@@ -85,6 +85,7 @@ def test_operations_in_single_precision() -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("single", [False, True])
 def test_functions_to_the_last_digits(single: bool) -> None:
     real = np.float32 if single else np.float64

@@ -47,6 +47,7 @@ def faults(file: Path) -> list[pliant.Fault]:
     return list(caught.value.faults)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("file", "size"), [(FEATURES, (11, 17)), (MORE_FEATURES, (12, 18))])
 def test_the_equations_are_those_of_mujoco(file: Path, size: tuple[int, int]) -> None:
     error, bodies, rates = mujoco_error(file, 4)
@@ -87,6 +88,7 @@ LOOPS = """\
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "equality",
     [
@@ -125,6 +127,7 @@ def test_stops_are_as_stiff_as_the_soft_limits() -> None:
     assert limits.stiffness == pytest.approx(model.dof_M0[v] / (0.95 * 0.02) ** 2, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_keyframes_are_variants() -> None:
     home = pliant.load(f"{MORE_FEATURES}@home")
     model = mujoco.MjModel.from_xml_path(str(MORE_FEATURES))
@@ -151,6 +154,7 @@ def test_excluded_contacts_and_pairs_are_respected() -> None:
     assert touching["l", "floor"] == 1
 
 
+@pytest.mark.slow
 def test_what_flags_disable_is_not_there(tmp_path: Path) -> None:
     flags = "spring damper frictionloss limit contact gravity actuation equality".split()
     disabled = " ".join(f'{flag}="disable"' for flag in flags)
@@ -381,6 +385,7 @@ def test_height_fields_and_ellipsoids_are_surfaces(tmp_path: Path) -> None:
     assert 0.99 < nearest < 1
 
 
+@pytest.mark.slow
 def test_models_are_attached(tmp_path: Path) -> None:
     (tmp_path / "parts").mkdir()
     written(tmp_path / "parts", ARM, "part.xml")
@@ -454,6 +459,7 @@ WRONG = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", WRONG)
 def test_what_is_wrong_is_said_in_words(case: str, tmp_path: Path) -> None:
     text, said = WRONG[case]
@@ -463,6 +469,7 @@ def test_what_is_wrong_is_said_in_words(case: str, tmp_path: Path) -> None:
     assert time.process_time() - began < 5
 
 
+@pytest.mark.slow
 def test_what_mujoco_never_finishes_is_refused_within_the_limits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -90,6 +90,7 @@ def error(
     return largest_error(f, share=share)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_pid_of_joints_and_frames(method: str) -> None:
     eqs = equations(ARM)
@@ -158,6 +159,7 @@ def test_controllers_of_the_model_change_with_its_parameters() -> None:
     assert one["kp"] == pytest.approx(other["raise.proportional"].sum(), rel=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["rosenbrock", "generalized_alpha", "explicit_runge_kutta"])
 @pytest.mark.parametrize("more", ["", SENSORS, LIMITS, SENSORS + LIMITS], ids=["state", "sensors", "limits", "both"])
 def test_state_feedback(more: str, method: str) -> None:

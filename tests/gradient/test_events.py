@@ -34,6 +34,7 @@ def height(z: float, v: float, g: float, t: float) -> float:
     return float(up * left - 0.5 * g * left**2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"method": "implicit"}, {"method": "explicit", "step": 3e-3}])
 def test_a_ball_that_bounces_off_a_floor(options: dict[str, object]) -> None:
     """By its start, and by gravity, which moves the impact."""
@@ -51,6 +52,7 @@ def test_a_ball_that_bounces_off_a_floor(options: dict[str, object]) -> None:
         assert f.jvp(None, {name: 1.0})[1]["z"] == pytest.approx(expected, rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_goes_through_impacts(method: str) -> None:
     """Of fixed steps, which are cut where the ball bounces, twice."""

@@ -155,6 +155,7 @@ def test_the_command(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
     assert "cannot read --vary 'pull'" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_gains_of_the_model_are_tuned_and_stay_with_the_equations() -> None:
     """A damper that is too strong or too weak leaves the hinge far from its target at the end."""
     text = """

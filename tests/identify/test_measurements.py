@@ -77,6 +77,7 @@ def test_a_prior_and_data_are_weighed_as_gauss_has_it():
     assert found.deviations["zero"] == pytest.approx(weights.sum() ** -0.5, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_stated_deviations_are_those_of_repeated_fits():
     eqs = derive(load_text(LINEAR))
     push = np.linspace(1, 8, 8)

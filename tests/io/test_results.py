@@ -45,6 +45,7 @@ def test_a_saved_result_reads_back_the_same(run, tmp_path):
 EVERY_ROBOT = [(robot.name, variant) for robot in bundled_robots() for variant in (None, *load(robot.name).variants)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "variant"), EVERY_ROBOT, ids=lambda x: x or "-")
 def test_every_bundled_robot_saves_and_loads(name, variant, tmp_path):
     """Three short steps from the initial pose: the saved result has all names of the robot."""

@@ -21,6 +21,7 @@ def chosen() -> list[Scalar]:
     return everything if ALL else list({scalar.kind: scalar for scalar in reversed(everything)}.values())
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:the (key|word) .* is called")
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_scalar_is_a_fault_at_its_place(damage: str, chosen: list[Scalar]) -> None:

@@ -369,6 +369,7 @@ bodies:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("robot", [*bundled(), "fixed bodies"])
 def test_the_text_of_a_flat_model_is_the_same_model(robot):
     """Results contain this text, from which films and reports draw the robot."""

@@ -28,6 +28,7 @@ from pliant.robot.writer import dump, save
 relaxed = settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
 
 
+@pytest.mark.slow
 @given(robots())
 @relaxed
 def test_a_generated_robot_writes_back(data: dict[str, Any]) -> None:

@@ -73,6 +73,7 @@ print(matplotlib.get_backend(), len(plt.get_fignums()), all(ax.figure.number in 
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["svg", "pdf", ""])
 def test_plots_are_figures_of_the_backend_that_the_notebook_has(backend):
     """A notebook shows the open figures of pyplot at the end of a cell, unless another backend has been set."""
@@ -106,6 +107,7 @@ print(sorted(name for name in before if name != "backend" and before[name] != af
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("call", ["plot.trajectory(run)", "pliant.sketch(eqs)", "plot.save(plot.energy(run), 'e.svg')"])
 def test_plots_leave_settings_of_matplotlib_alone(call, tmp_path):
     """The first figure loads the backend: what that sets stays, without which a notebook would show no further figure."""

@@ -325,6 +325,7 @@ def test_the_title_of_a_report_names_the_variant():
         assert f"<title>{title} - Pliant report</title>" in html
 
 
+@pytest.mark.slow
 def test_plots_of_a_motion_begin_with_the_outputs_of_the_model_and_have_no_empty_ones():
     """The outputs of six legs filled the page; the contact that the variant is about was left out."""
     eqs = pliant.derive("six_leg@docking")

@@ -20,6 +20,7 @@ outputs: {o: {energy: total, description: "<img src=x onerror=y>"}}
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", bundled())
 def test_a_robot_prints_as_tables(name: str) -> None:
     spec = load(name)

@@ -21,6 +21,7 @@ def cluster():
         yield made
 
 
+@pytest.mark.slow
 def test_a_killed_worker_loses_nothing(cluster, tmp_path):
     """One of two workers is killed in the middle; another one takes its place, and every case is done once."""
     begun = threading.Event()

@@ -101,6 +101,7 @@ def test_a_case_that_fails_keeps_its_reason_and_ends_nothing(arm):
     assert np.all(np.isfinite(found.q.values[[0, 4]]))
 
 
+@pytest.mark.slow
 def test_structures_are_derived_once_and_lie_side_by_side(monkeypatch):
     from pliant.study import structures
 

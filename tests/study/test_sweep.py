@@ -93,6 +93,7 @@ def wait_for(condition, seconds=60.0):
         time.sleep(0.001)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_sweep_that_is_killed_ten_times_loses_nothing(swing, tmp_path):
     """Killed at random times and restarted each time: all cases are completed in the end, once, as without interruptions."""

@@ -167,6 +167,7 @@ def test_directional_derivatives_are_those_of_the_accelerations(kite, files, ver
             assert np.allclose(found, ahead - behind, rtol=1e-6, atol=1e-8)
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_an_fmu_starts_with_the_rates_of_the_inputs_that_are_set(tmp_path):
     pushed = {"push": "=3 cm*(1 - cos(60 deg*(i - 1/2)))*t/(1 s)"}  # sliders, which move from the start

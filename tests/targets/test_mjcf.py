@@ -314,6 +314,7 @@ def test_stout_rods_stretch_and_slender_ones_do_not(tmp_path: Path) -> None:
     assert "arm.stretch[3]" in short
 
 
+@pytest.mark.slow
 def test_the_inputs_of_the_comparison_are_named(tmp_path: Path) -> None:
     """The error at rest holds for one pose: that of a straight rod does not hold for a bent one."""
     eqs = pliant.derive("stiff_flop")

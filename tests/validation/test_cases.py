@@ -11,6 +11,7 @@ DATA = Path(os.environ.get("PLIANT_DATA", Path(__file__).parents[3] / "shared" /
 CASES = catalogue()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.quick])
 def test_a_quick_case_is_within_its_tolerance(name):
     case = CASES[name]

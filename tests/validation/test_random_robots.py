@@ -61,6 +61,7 @@ def energies(run: pliant.Result) -> Energies:
     return Energies(np.array([run.recorded[x] for x in ("kinetic", "potential", "dissipated", "supplied")]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", chosen_seeds(SEEDS))
 @pytest.mark.filterwarnings("ignore:the rod")
 def test_a_random_robot_moves_as_physics_says(seed: int, tmp_path: Path) -> None:

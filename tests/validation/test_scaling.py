@@ -95,6 +95,7 @@ def eigenvalues(eqs: pliant.Equations, units: Units) -> np.ndarray:
     return np.asarray(np.sort(np.abs(pliant.modes(eqs, at="initial").eigenvalues) * units.time))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answer", [motion, by_generalized_alpha, by_semi_implicit, at_rest, eigenvalues])
 @pytest.mark.parametrize("units", UNITS.values(), ids=UNITS)
 @pytest.mark.filterwarnings("ignore::UserWarning")

@@ -99,6 +99,7 @@ tendons:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [*KINDS[:2], "gvs, order: 1, elements: 2"])
 def test_equations_are_those_of_all_strains_restricted(kind):
     """Tapered, pressed, pulled by a tendon, damped, curved at rest, with products of inertia: all at once."""

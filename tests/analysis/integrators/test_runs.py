@@ -145,6 +145,7 @@ def test_halved_steps_do_not_depend_on_the_distance_of_the_next_stop(step):
     assert np.abs(far[:, None] - grid).min(axis=0).max() < 1e-12, "and whole steps end where they would without halving"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["explicit", "implicit", "generalized_alpha", "newmark"])
 @pytest.mark.parametrize("name", ["ball", "stiff", "four_bar", "driven_four_bar", "flying", "turning"])
 def test_adaptive_steps_follow_the_error_of_the_formulas(name, method):

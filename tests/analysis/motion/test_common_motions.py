@@ -42,6 +42,7 @@ def test_an_oscillator_does_not_feel_how_its_base_moves(base: str, method: str |
     assert np.abs(run["slide"].values - exact).max() < tolerance * 0.01
 
 
+@pytest.mark.slow
 def test_a_blade_keeps_vibrating_after_its_spin_up() -> None:
     """The published spin-up to 6 rad/s in 15 s: deflections and what remains of them, against a fine tolerance."""
     text = """
@@ -79,6 +80,7 @@ loads: {f: {frame: arm.tip, force: [0, 0, =push]}}
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["{kind: pcs, elements: 2}", "{kind: finite_element, elements: 3}", "{kind: pcc}"])
 def test_an_undamped_rod_keeps_its_energy_over_two_hundred_periods(model: str) -> None:
     eqs = pliant.derive(pliant.load_text(ROD.replace("MODEL", model)))
@@ -88,6 +90,7 @@ def test_an_undamped_rod_keeps_its_energy_over_two_hundred_periods(model: str) -
     assert abs(energy[-1] - energy[0]) < 0.01 * float(run.energy["kinetic"].max())
 
 
+@pytest.mark.slow
 def test_a_stiff_loop_moves_as_with_a_fine_tolerance() -> None:
     eqs = pliant.derive("flexible_four_bar")
     found, fine = (pliant.simulate(eqs, 2.0, save_every=0.01, **kw)["q1"].values for kw in ({}, {"rtol": 1e-6}))

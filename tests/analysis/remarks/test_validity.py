@@ -66,6 +66,7 @@ def test_extreme_strains_of_a_linear_law_are_said(kind):
             assert f"is {'stretched' if strain > 0 else 'compressed'} by {100 * abs(strain):.3g} percent" in note
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["pcs", "finite_element", "cosserat", "polynomial, order: 6", "pcc, sections: 4"])
 def test_bending_of_stiff_and_soft_rods(kind):
     """A moment that bends the rod by 4 rad strains the outside by 4 percent; 8 percent are too much for metal, not for rubber."""
@@ -144,6 +145,7 @@ rods: {arm: {length: 60 cm, section: c, material: s, law: LAW, model: {kind: MOD
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", ["linear", "neo_hookean"])
 @pytest.mark.parametrize("kind", ["pcs", "gvs", "pcc, sections: 5", "polynomial"])
 def test_a_rod_that_turns_by_more_than_half_a_revolution_between_stations_is_not_compressed(kind, law):

@@ -130,6 +130,7 @@ def balloon():
     return pliant.load_text(text.replace("law: neo_hookean", "law: mean_stretch"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("word", ["pcs:3", "polynomial:2", "finite_element:3", "cosserat:3"])
 def test_a_module_near_its_highest_pressure_and_its_mirror_image(balloon, word):
     eqs = pliant.derive(with_rod_model(balloon, "arm", word))

@@ -85,6 +85,7 @@ def test_a_strip_rests_on_its_sides(floor: str, section: str, rotation: str, hal
     assert errors[1] < 0.01
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["cosserat", "gvs", "finite_element"])
 def test_all_rod_models_have_sections(kind: str) -> None:
     model = RESTING.replace("kind: KIND, elements: ELEMENTS", f"kind: {kind}")

@@ -75,6 +75,7 @@ def own_axes(eqs: pliant.Equations, force: np.ndarray, turn: Rotation) -> np.nda
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_rigid_rotations_store_nothing_and_turn_forces(name: str) -> None:
     eqs = pliant.derive(load_text(BODIES + MODELS[name]))

@@ -148,6 +148,7 @@ def arm(strains: str, values: dict[str, str], **others: str) -> Equations:
     return derive(load_text(text))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strains", IN_PLANE)
 @pytest.mark.parametrize("map", ["complete", "published"])
 @pytest.mark.parametrize("orientation", ["three", "four"])

@@ -68,6 +68,7 @@ def test_power_of_the_forces_is_that_of_the_stored_energy_and_of_the_supply(word
     assert imbalance(rod(word, load)) < 1e-7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("law", "section", "more"),
     [

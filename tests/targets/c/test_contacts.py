@@ -58,6 +58,7 @@ def rows(export: Export, *flags: str) -> np.ndarray:
     return np.array([[float(x) for x in line.split()] for line in done.stdout.splitlines()])
 
 
+@pytest.mark.slow
 @needs_gcc
 @pytest.mark.parametrize("method", ["generalized_alpha", "implicit", "semi_implicit"])
 def test_what_sticks_stays_and_outputs_tell_its_friction(method: str, tmp_path: Path) -> None:
@@ -71,6 +72,7 @@ def test_what_sticks_stays_and_outputs_tell_its_friction(method: str, tmp_path: 
     np.testing.assert_allclose(found[1, :2], found[0, :2])
 
 
+@pytest.mark.slow
 @needs_gcc
 def test_outputs_of_meshes_and_balls_in_contact(touching: Export) -> None:
     found = rows(touching)
@@ -98,6 +100,7 @@ outputs:
 """
 
 
+@pytest.mark.slow
 @needs_gcc
 def test_solids_in_exported_c_move_as_in_python_and_stay_in_their_memory(tmp_path: Path) -> None:
     export = exported(SOLIDS, tmp_path / "c", "implicit")

@@ -81,6 +81,7 @@ def told_command(folder: Path) -> list[str]:
     return next(line.split() for line in told.splitlines() if line.startswith("  gcc "))
 
 
+@pytest.mark.slow
 @needs_gcc
 def test_the_readme_builds_the_robot_with_and_without_the_controller(eqs: pliant.Equations, tmp_path: Path) -> None:
     """Some warnings come with the README's optimization alone; files are moved after the export."""

@@ -54,6 +54,7 @@ int main(void) {
 """
 
 
+@pytest.mark.slow
 @needs_gcc
 @pytest.mark.parametrize("which", ["flier", "four_bar", "chain", "touching"])
 def test_every_function_of_the_state_agrees(which: str, request: pytest.FixtureRequest) -> None:

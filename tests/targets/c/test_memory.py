@@ -47,6 +47,7 @@ int main(void) {
 """
 
 
+@pytest.mark.slow
 @needs_gcc
 @pytest.mark.parametrize(
     ("text", "method"),

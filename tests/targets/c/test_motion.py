@@ -18,6 +18,7 @@ from pliant.io.export_c import METHODS
 from pliant.robot import load_text
 
 
+@pytest.mark.slow
 @needs_gcc
 @pytest.mark.parametrize("method", sorted(METHODS))
 def test_the_main_moves_as_the_engine_here(method: str, tmp_path: Path) -> None:
@@ -43,6 +44,7 @@ def test_a_repeated_chain(chain: Export) -> None:
     np.testing.assert_allclose(found, reference(chain, found[:, 0]), rtol=0, atol=1e-10)
 
 
+@pytest.mark.slow
 @needs_gcc
 def test_a_rod_on_a_driven_base_starts_with_it(tmp_path: Path) -> None:
     text = """
@@ -112,6 +114,7 @@ def test_steps_without_a_solution_are_halved_as_by_the_engine_here(tmp_path: Pat
     assert run.timing.steps > 20
 
 
+@pytest.mark.slow
 @needs_gcc
 def test_cmake_builds_the_library_and_the_main(flier: Export, tmp_path: Path) -> None:
     if shutil.which("cmake") is None:
@@ -179,6 +182,7 @@ rods:
 """
 
 
+@pytest.mark.slow
 @needs_gcc
 @pytest.mark.parametrize("method", ["explicit", "generalized_alpha"])
 def test_sections_that_are_evaluated_side_by_side(tmp_path: Path, method: str) -> None:
@@ -272,6 +276,7 @@ class _Commands:
         return {"push": 3 * np.cos(20 * now.t), "lift": 0.1 + 0.05 * np.sin(9 * now.t), "pace": 0.2 * np.sin(7 * now.t)}
 
 
+@pytest.mark.slow
 @needs_gcc
 @pytest.mark.parametrize("method", ["generalized_alpha", "explicit", "semi_implicit"])
 def test_commanded_positions_and_accelerations_move_it_as_a_controller_here(method: str, tmp_path: Path) -> None:
@@ -361,6 +366,7 @@ int main(void) {
 """
 
 
+@pytest.mark.slow
 @needs_gcc
 @pytest.mark.parametrize(("text", "step", "half"), [(SQUEEZED, 4e-3, 9), (TOUCHING, 1e-3, 10), (FOUR_BAR, 1e-3, 10)])
 @pytest.mark.filterwarnings("ignore:generalized_alpha")

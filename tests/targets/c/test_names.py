@@ -32,6 +32,7 @@ joints:
 """
 
 
+@pytest.mark.slow
 @needs_gcc
 def test_hostile_names(tmp_path: Path) -> None:
     export = exported(HOSTILE, tmp_path / "c")

@@ -47,6 +47,7 @@ def with_switches_on_steps(data: str) -> str:
     return re.sub(r'("(?:start|end|at)": |t < )([0-9.e-]+)', rounded, data)
 
 
+@pytest.mark.slow
 @needs_gcc
 @pytest.mark.parametrize("seed", chosen_seeds(SEEDS))
 @pytest.mark.filterwarnings("ignore:the rod", "ignore:generalized_alpha")
