@@ -137,3 +137,11 @@ def test_links_lead_somewhere():
 def test_every_bundled_robot_has_a_picture():
     for robot in pliant.bundled_robots():
         assert (ROOT / "docs" / "pictures" / f"{robot.name}.png").exists(), "run docs/make_pictures.py"
+
+
+def test_files_that_the_architecture_names_exist() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`([\w./]+/[\w.]+\.(?:py|pyi|c|h|yaml|toml|md))`", text))
+    assert len(named) > 60
+    places = [ROOT, ROOT / "tests", ROOT / "src", ROOT / "src" / "pliant", ROOT / "src" / "pliant" / "engine"]
+    assert [name for name in sorted(named) if not any((place / name).exists() for place in places)] == []
