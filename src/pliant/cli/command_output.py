@@ -45,7 +45,7 @@ def answering(function: Any) -> Any:
     try:
         return function()
     except ArgumentError as reason:
-        raise CommandError(reason.message, reason.hint) from reason
+        raise CommandError(reason.message, reason.hint) from None
     except expected as reason:
         raise CommandError(str(reason)) from reason
 
