@@ -79,6 +79,10 @@ class Subject:
     def run(self) -> pliant.Result:
         return pliant.simulate(self.eqs, STEP * STEPS, save_every=2 * STEP)
 
+    @cached_property
+    def rest(self) -> pliant.Equilibrium:
+        return pliant.equilibrium(self.eqs)
+
     def motion(self, method: Any) -> pliant.Result:
         """A motion with fixed steps, without controllers, as fleets and exported C make it."""
         return pliant.simulate(self.eqs, STEP * STEPS, method=method, save_every=STEP, controllers=())
@@ -218,7 +222,7 @@ def shown(result: Any) -> None:
 
 
 def equilibrium(subject: Subject) -> None:
-    rest = pliant.equilibrium(subject.eqs)
+    rest = subject.rest
     shown(rest)
     finite(rest.q, "an equilibrium")
 
@@ -232,9 +236,9 @@ def modes(subject: Subject) -> None:
 
 
 def linearize(subject: Subject) -> None:
-    for at in ("initial", "equilibrium"):
+    for at in ("initial", "rest"):
         with refusals(*WORDED):
-            found = pliant.linearize(subject.eqs, at=at)
+            found = pliant.linearize(subject.eqs, at=subject.rest if at == "rest" else at)
             shown(found)
             for name in "ABCD":
                 finite(getattr(found, name), f"matrix {name}")
@@ -271,9 +275,9 @@ def simulate(subject: Subject) -> None:
 def pages(subject: Subject) -> None:
     """The report and the notebook's views of all results. One mode: each is a film of its own."""
     found: list[Any] = [subject.run]
-    for function in (pliant.equilibrium, partial(pliant.modes, count=1), pliant.linearize):
+    for function in (lambda eqs, at: at, partial(pliant.modes, count=1), pliant.linearize):
         with refusals(*WORDED):
-            found.append(function(subject.eqs))
+            found.append(function(subject.eqs, at=subject.rest))
     missing: list[str] = []
     page = report(subject.eqs, found, missing)
     assert not missing, f"the report lacks {missing[0]}"

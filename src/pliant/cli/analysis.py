@@ -92,7 +92,9 @@ def by_flag(kind: type[Analysis], function: Any) -> Any:
     except CommandError as error:
         for name in kind.options():
             if re.match(rf"{name}[ .:]", str(error)):
-                raise CommandError(f"--{name.replace('_', '-')}{str(error)[len(name) :]}", error.hint) from error.__cause__
+                raise CommandError(
+                    f"--{name.replace('_', '-')}{str(error)[len(name) :]}", error.hint
+                ) from error.__cause__
         raise
 
 
