@@ -78,7 +78,7 @@ SEED ?= 1
 fuzz: install
 	OPENBLAS_NUM_THREADS=1 PYTHONPATH=tools $(BIN)/python tests/fuzz/fuzz.py --minutes $(MINUTES) --target $(TARGET) --seed $(SEED)
 
-ENGINE ?= tests/equations tests/contact tests/solve/motion tests/gradient
+ENGINE ?= tests/engine tests/parts/contact tests/analysis/motion tests/gradient
 
 # tests of the engine with the C runtime under AddressSanitizer and UndefinedBehaviorSanitizer, compiled into out/sanitize
 sanitize: install

@@ -139,9 +139,10 @@ def test_every_bundled_robot_has_a_picture():
         assert (ROOT / "docs" / "pictures" / f"{robot.name}.png").exists(), "run docs/make_pictures.py"
 
 
-def test_files_that_the_architecture_names_exist() -> None:
-    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize(("page", "least"), [("docs/architecture.md", 60), ("CONTRIBUTING.md", 15)])
+def test_files_that_a_page_on_the_code_names_exist(page: str, least: int) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
     named = set(re.findall(r"`([\w./]+/[\w.]+\.(?:py|pyi|c|h|yaml|toml|md))`", text))
-    assert len(named) > 60
+    assert len(named) > least
     places = [ROOT, ROOT / "tests", ROOT / "src", ROOT / "src" / "pliant", ROOT / "src" / "pliant" / "engine"]
     assert [name for name in sorted(named) if not any((place / name).exists() for place in places)] == []

@@ -1,6 +1,6 @@
 """Tests of the engine with the C runtime and the extension module under sanitizers: `make sanitize`.
 
-    python tools/sanitize.py tests/equations tests/contact -k "not printing"
+    python tools/sanitize.py tests/engine tests/parts/contact -k "not printing"
 
 Both are compiled with AddressSanitizer and UndefinedBehaviorSanitizer into the folder `out/sanitize`, and the given tests run in a
 Python process monitored by AddressSanitizer. Errors are listed at the end; an invalid address ends the process.

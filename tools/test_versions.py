@@ -2,7 +2,7 @@
 
     python tools/test_versions.py oldest                    # each dependency at its lower bound
     python tools/test_versions.py newest --python python3.13
-    python tools/test_versions.py oldest tests/solve -k modes
+    python tools/test_versions.py oldest tests/analysis -k modes
 
 Makes a virtual environment in a temporary folder (with `uv`, which is installed into another one if it is not there; both need
 the network), prints what is in it, and runs the tests that are named, else those of the engine, results, studies and commands.
