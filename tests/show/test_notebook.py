@@ -167,3 +167,10 @@ def test_names_of_many_instances_are_shown_once():
 
     names = ["base", *(f"disc[{k}]" for k in range(1, 6)), "finger[1]", "finger[2]"]
     assert names_once(names) == {0: "base", 1: "disc[i]", 6: "finger[1]", 7: "finger[2]"}
+
+
+def test_tables_without_headings_have_no_empty_row():
+    html = pliant.equilibrium(pliant.derive("pendulum"))._repr_html_()
+    assert "<th>coordinate</th>" in html
+    assert "<td>largest unbalanced force</td>" in html
+    assert "<th></th>" not in html.partition("<iframe")[0]

@@ -38,10 +38,11 @@ def prose(value: str) -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """A table of texts."""
+    """A table of texts; columns without names have no row of headings."""
     top = "".join(f"<th>{text(cell)}</th>" for cell in head)
+    heading = f"<thead><tr>{top}</tr></thead>" if any(head) else ""
     lines = "".join("<tr>" + "".join(f"<td>{text(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    return f'<div class="wide"><table><thead><tr>{top}</tr></thead><tbody>{lines}</tbody></table></div>'
+    return f'<div class="wide"><table>{heading}<tbody>{lines}</tbody></table></div>'
 
 
 def block(name: str, data: Any) -> str:
