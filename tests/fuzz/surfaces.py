@@ -16,7 +16,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -60,6 +60,7 @@ class Subject:
 
     text: str
     folder: Path
+    found: dict[str, Any] = field(default_factory=dict)
 
     @cached_property
     def spec(self) -> RobotSpec:
@@ -75,13 +76,24 @@ class Subject:
         path.write_text(self.text, encoding="utf-8")
         return path
 
-    @cached_property
+    @property
     def run(self) -> pliant.Result:
-        return pliant.simulate(self.eqs, STEP * STEPS, save_every=2 * STEP)
+        return self.once("run", lambda: pliant.simulate(self.eqs, STEP * STEPS, save_every=2 * STEP))
 
-    @cached_property
+    @property
     def rest(self) -> pliant.Equilibrium:
-        return pliant.equilibrium(self.eqs)
+        return self.once("rest", lambda: pliant.equilibrium(self.eqs))
+
+    def once(self, name: str, made: Callable[[], Any]) -> Any:
+        """What several surfaces use, or the error that it ended with: a search that fails may have taken seconds."""
+        if name not in self.found:
+            try:
+                self.found[name] = made()
+            except WORDED as error:
+                self.found[name] = error
+        if isinstance(self.found[name], Exception):
+            raise self.found[name]
+        return self.found[name]
 
     def motion(self, method: Any) -> pliant.Result:
         """A motion with fixed steps, without controllers, as fleets and exported C make it."""
@@ -228,9 +240,9 @@ def equilibrium(subject: Subject) -> None:
 
 
 def modes(subject: Subject) -> None:
-    for at in ("initial", "equilibrium"):
+    for at in ("initial", "rest"):
         with refusals(*WORDED):
-            found = pliant.modes(subject.eqs, at=at)
+            found = pliant.modes(subject.eqs, at=subject.rest if at == "rest" else at)
             shown(found)
             finite(np.abs(found.eigenvalues), "eigenvalues")
 
