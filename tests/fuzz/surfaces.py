@@ -44,7 +44,7 @@ WORDED = (
 )  # fmt: skip
 """The package's errors."""
 STEP, STEPS = 1e-3, 8
-PATIENCE = 2.0
+PATIENCE = 0.5
 """Seconds for a method that does not suit a robot: an explicit one takes a billion steps for a stiff one."""
 LARGE = 60
 """Coordinates above which a robot goes through the cheap surfaces only."""
