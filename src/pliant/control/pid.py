@@ -403,7 +403,6 @@ class PidControl:
             self._statics = StaticModel(self.equations, self.task, self._inputs, self.limits, self.parameters)
 
     def start(self, now: Now) -> None:
-        """Reset the controller; reject a task that the inputs cannot move, or cannot balance on the path."""
         values = dict(zip(self.equations.inputs, self.equations.input_vector(), strict=True)) | now.inputs
         self._last = np.array([values[name] for name in self._inputs])
         self._about = dict(zip(self._inputs, self._last.tolist(), strict=True))
@@ -452,7 +451,6 @@ class PidControl:
             )
 
     def command(self, now: Now) -> dict[str, float]:
-        """The inputs at this sample."""
         model, zero = self.equations, np.zeros(len(now.v))
         motion = self.task.motion(model, now.q, now.v, None, self.parameters)
         error, slip = self._path.value(now.t) - motion.value, self._path.rate(now.t) - motion.rate
@@ -500,22 +498,18 @@ class PidControl:
 
     @property
     def gain_values(self) -> dict[str, np.ndarray]:
-        """proportional, derivative and integral."""
         return {name: np.array(getattr(self.gains, name), dtype=float) for name in GAINS}
 
     def with_gains(self, values: Mapping[str, Any]) -> PidControl:
-        """The same with other gains."""
         refuse_task(self.task, named(self))
         return replace(self, gains=Pid(**new_gains(self, values)))
 
     @property
     def measured(self) -> tuple[str, ...]:
-        """No outputs: it uses the state."""
         return ()
 
     @property
     def memory(self) -> np.ndarray:
-        """The integral, the last command, and the inputs that feedback is added to."""
         return np.concatenate([self.integral, self._last, [self._about[name] for name in self._inputs]])
 
     @memory.setter
@@ -535,7 +529,6 @@ class PidControl:
 
     @property
     def design(self) -> np.ndarray:
-        """The metric."""
         return np.zeros(0) if self._metric is None else self._metric.ravel()
 
     def bounds(self, last: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -545,7 +538,6 @@ class PidControl:
     def command_cotangents(
         self, sample: Sample, by_command: np.ndarray, by_memory: np.ndarray, inputs: tuple[str, ...]
     ) -> CommandCotangents:
-        """See `SmoothController`."""
         return command_cotangents(self, sample, by_command, by_memory, inputs)
 
     def remarks_on_run(self) -> list[str]:

@@ -271,7 +271,6 @@ class ByType(Choice):
         return {str(member.model_fields[self.key].default): member for member in members}
 
     def canonical(self, data: Any) -> Any:
-        """The data with aliases resolved."""
         given = data.get(self.key) if isinstance(data, Mapping) else None
         return {**data, self.key: self.aliases[given]} if isinstance(given, str) and given in self.aliases else data
 

@@ -221,7 +221,6 @@ class SeriesInput(FromFiles):
         return (*(self.series.times or ()), *(self.series.values or ()))
 
     def with_files(self, source: Source, value: Callable[[Any], float]) -> Self:
-        """The input with its samples read."""
         series, copy = self.series, self.model_copy()
         if series.times is not None and series.values is not None:
             times, values = (np.array([float(value(x)) for x in listed]) for listed in (series.times, series.values))
@@ -255,7 +254,6 @@ class SeriesInput(FromFiles):
             raise FileProblem(f"{where}{reason.message}", reason.hint) from None
 
     def without_files(self) -> Self:
-        """The input with its samples as lists, in SI units."""
         listed = {"times": tuple(self.samples.times.tolist()), "values": tuple(self.samples.values.tolist())}
         none = dict.fromkeys(("file", "column", "time_column", "time_unit", "unit"))
         return self.model_copy(update={"series": self.series.model_copy(update={**none, **listed})})

@@ -128,11 +128,9 @@ class EvenStretch(Stretch):
     """Number of eyelets, first and last included."""
 
     def count(self) -> int:
-        """Number of eyelets."""
         return self.eyelets
 
     def ends(self) -> Mapping[tuple[str | int, ...], Scalar | None]:
-        """Arc lengths given in the file."""
         return {("start",): self.start, ("end",): self.end}
 
     @abstractmethod
@@ -140,7 +138,6 @@ class EvenStretch(Stretch):
         """Positions in the section [m] at these fractions of the way from first to last eyelet: columns of x and of y."""
 
     def stations(self, value: Value, length: Any) -> list[Station]:
-        """The eyelets on a rod of that length [m]."""
         first = 0.0 if self.start is None else value(self.start)
         last = length if self.end is None else value(self.end)
         shares = [Fraction(k, self.eyelets - 1) for k in range(self.eyelets)]
@@ -169,7 +166,6 @@ class ParallelStretch(EvenStretch):
     """Position in the section: x and y [m]."""
 
     def places(self, shares: ca.DM, value: Value) -> tuple[Any, Any]:
-        """Positions in the section [m]."""
         x, y = map(value, self.offset)
         return ca.repmat(x, shares.numel()), ca.repmat(y, shares.numel())
 
@@ -185,12 +181,10 @@ class HelicalStretch(EvenStretch):
     """Turns around the axis from first to last eyelet, from x towards y; 0 is straight."""
 
     def places(self, shares: ca.DM, value: Value) -> tuple[Any, Any]:
-        """Positions in the section [m]."""
         angles = value(self.angle) + 2 * ca.pi * value(self.turns) * shares
         return value(self.radius) * ca.cos(angles), value(self.radius) * ca.sin(angles)
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """A radius above zero."""
         yield from super().problems(value)
         if value(self.radius) <= 0:
             hint = "turn it by `angle: 180 deg` instead, or use `offset: [0, 0]`"
@@ -215,15 +209,12 @@ class PointStretch(Stretch):
     """Number of additional eyelets between neighbouring points, evenly spaced in arc length and offset."""
 
     def count(self) -> int:
-        """Number of eyelets."""
         return len(self.points) + (len(self.points) - 1) * self.between
 
     def ends(self) -> Mapping[tuple[str | int, ...], Scalar | None]:
-        """Arc lengths given in the file."""
         return {("points", index, "at"): point.at for index, point in enumerate(self.points)}
 
     def stations(self, value: Value, length: Any) -> list[Station]:
-        """The eyelets on a rod of that length [m]."""
         given = [_station(point, value) for point in self.points]
         stations = [given[0]]
         for first, last in pairwise(given):
@@ -375,14 +366,12 @@ outputs:
 """
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Points as for all tendons; no tension below zero."""
         yield from super().problems(value)
         if value(self.tension) < 0:
             message = f"the tension cannot be negative, but it is {value(self.tension):g} N: a line cannot push"
             yield ("tension",), message, "use a tendon on the other side instead"
 
     def apply(self, build: Build, name: str) -> None:
-        """Add the tendon to the system."""
         self.add(build, name, GIVEN_TENSION, [], [self.tension])
 
 
@@ -439,7 +428,6 @@ tendons:
 """
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Points as for all tendons; one stiffness, above zero."""
         yield from super().problems(value)
         yield from positive(self, value, "stiffness", "axial_stiffness")
         if (self.stiffness is None) == (self.axial_stiffness is None):
@@ -454,7 +442,6 @@ tendons:
             yield ("smoothing",), f"smoothing cannot be negative, but it is {value(self.smoothing):g}", ""
 
     def apply(self, build: Build, name: str) -> None:
-        """Add the tendon to the system."""
         rest = build.initial_length(self.passes(build)) if self.rest == AS_AT_START else build.value(self.rest)
         if self.stiffness is not None:
             stiffness = build.value(self.stiffness)

@@ -174,7 +174,6 @@ class TaskController(ControllerBase):
         return self.placed + self.turned
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Check that one frame or list of coordinates follows the path, with one value for each component."""
         yield from super().problems(value)
         if (self.frame is None) == (not self.coordinates) and (self.path or self.turned or self.frame is not None):
             yield (), "the path needs either a `frame` or `coordinates`", "give one of them"
@@ -198,7 +197,6 @@ class TaskController(ControllerBase):
         return [*placed, *[NUMBER] * self.turned]
 
     def dimensioned(self, known: KnownDimensions) -> Iterator[Dimensioned]:
-        """As for all controllers; the path has the dimension of the controlled quantity."""
         yield from super().dimensioned(known)
         for index, (value, part) in enumerate(zip(self.path, self.followers(known), strict=False)):
             yield ("path", index), value, part
@@ -234,7 +232,6 @@ control:
 """
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """As for all path-following controllers; the settling time must be positive."""
         yield from super().problems(value)
         yield from positive(self, value, "settling")
 
@@ -283,7 +280,6 @@ control:
 """
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """As for all path-following controllers; one gain for all components or one for each, none negative."""
         yield from super().problems(value)
         for field in GAINS:
             gains = getattr(self, field)
@@ -295,7 +291,6 @@ control:
                     yield (field, index), f"`{field}` must not be negative: errors would grow", "change its sign"
 
     def dimensioned(self, known: KnownDimensions) -> Iterator[Dimensioned]:
-        """As for all path-following controllers; gains convert errors to forces."""
         yield from super().dimensioned(known)
         parts = self.followers(known)
         for field, time in (("proportional", NUMBER), ("derivative", TIME), ("integral", NUMBER / TIME)):
@@ -347,16 +342,13 @@ control:
 
     @property
     def placed(self) -> int:
-        """Two on a surface; otherwise as for all path-following controllers."""
         return 2 if self.contact is not None and self.path and not self.coordinates else super().placed
 
     @property
     def size(self) -> int:
-        """Number of controlled components."""
         return super().size + (self.force is not None)
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """As for all path-following controllers; a force needs a contact."""
         yield from super().problems(value)
         if (self.force is None) != (self.contact is None):
             given, other = ("force", "contact") if self.contact is None else ("contact", "force")
@@ -603,7 +595,6 @@ control:
 """
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """At least one weight, at most one selection of modes, and inputs of the pose only for commanded inputs."""
         yield from super().problems(value)
         for field, key in ONCE.items():
             yield from twice(self, field, key)
@@ -627,7 +618,6 @@ control:
                 yield (field,), message, f"add `sensors`, or remove `{field}`"
 
     def dimensioned(self, known: KnownDimensions) -> Iterator[Dimensioned]:
-        """As for all controllers; noise is of outputs, disturbances of inputs."""
         yield from super().dimensioned(known)
         for index, sensor in enumerate(self.sensors):
             for key in ("noise", "design_noise"):

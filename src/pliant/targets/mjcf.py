@@ -73,7 +73,6 @@ class Mjcf(RigidTarget):
     }
 
     def document(self, robot: RigidRobot) -> tuple[str, list[str]]:
-        """The text of the file, and what it approximates or omits."""
         tree = robot.tree.merged(robot.forces.nodes() | {node for node, _ in robot.tree.frames.values()})
         writer = _Writer(robot, tree)
         return writer.document(), writer.remarks

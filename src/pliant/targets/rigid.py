@@ -90,7 +90,6 @@ class RigidExport(Export):
         return text if self.rods is None else f"{text}\n{self.rods}"
 
     def facts(self) -> dict[str, Any]:
-        """The error of the links."""
         return {"rods": None if self.rods is None else self.rods.facts()}
 
 

@@ -50,7 +50,6 @@ class Urdf(RigidTarget):
     }
 
     def document(self, robot: RigidRobot) -> tuple[str, list[str]]:
-        """The text of the file, and what it approximates or omits."""
         balls = [joint.name for joint in robot.tree.joints if joint.kind == "ball"]
         if balls:
             raise ExportError(

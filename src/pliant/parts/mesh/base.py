@@ -100,7 +100,6 @@ class MeshBase(Framed, FromFiles, Placement, Repeated):
     # -- contents of files ------------------------------------------------------------------------------------------
 
     def with_files(self, source: Source, value: Callable[[Scalar], float]) -> Self:
-        """The mesh with its nodes and edges, and the members of its sets."""
         try:
             lattice = self.drawing.lattice(source, value)
         except FileProblem as problem:
@@ -135,7 +134,6 @@ class MeshBase(Framed, FromFiles, Placement, Repeated):
         return self._lattice is not None
 
     def without_files(self) -> Self:
-        """The mesh with its drawing, and the sets that refer to labels of the file, as lists."""
         if not self.is_read:
             return self
         sets = {
@@ -251,7 +249,6 @@ class MeshBase(Framed, FromFiles, Placement, Repeated):
         return distinct(np.concatenate([np.zeros(0, dtype=int), *(self.members[name] for name in self.holders)]))
 
     def frame_names(self) -> tuple[str, ...]:
-        """Names of its nodes, by number and by set."""
         if self._lattice is None:
             return ()
         return (*(f"n{i + 1}" for i in range(len(self.lattice.shares))), *self._set_frames())

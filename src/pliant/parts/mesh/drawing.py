@@ -82,7 +82,6 @@ class FileDrawing(DrawingBase):
         yield from positive(self, value, "scale")
 
     def lattice(self, source: Source, value: Callable[[Scalar], float]) -> Lattice:
-        """The wireframe of the file."""
         tolerance = None if self.tolerance is None else value(self.tolerance)
         drawing = read_mesh(source.find(self.file), tolerance=tolerance, unit=self.unit, split=self.split)
         if drawing.orphans:
@@ -91,11 +90,9 @@ class FileDrawing(DrawingBase):
         return Lattice(drawing.nodes, drawing.edges, drawing, drawing.faces)
 
     def size(self, value: Evaluate) -> tuple[Any, Any, Any]:
-        """The scale, along all axes."""
         return (value(self.scale),) * 3
 
     def without_files(self, lattice: Lattice) -> DrawingBase:
-        """The contents of the file as a list."""
         return ListedDrawing.model_construct(
             nodes=tuple(map(tuple, lattice.shares.tolist())),
             edges=tuple(map(tuple, (lattice.edges + 1).tolist())),
@@ -131,7 +128,6 @@ meshes:
         yield from positive(self, value, "scale")
 
     def lattice(self, source: Source, value: Callable[[Scalar], float]) -> Lattice:
-        """The nodes and edges listed."""
         check_size(len(self.nodes))
         shares = np.array([[float(value(x)) for x in node] for node in self.nodes]).reshape(-1, 3)
         edges = np.array(self.edges, dtype=int).reshape(-1, 2) - 1
@@ -151,7 +147,6 @@ meshes:
         return Lattice(shares, edges, faces=faces)
 
     def size(self, value: Evaluate) -> tuple[Any, Any, Any]:
-        """The scale, along all axes."""
         return (value(self.scale),) * 3
 
 
@@ -166,11 +161,9 @@ class RectangleDrawing(DrawingBase):
     """Whether the two diagonals of every cell are also edges."""
 
     def lattice(self, source: Source, value: Callable[[Scalar], float]) -> Lattice:
-        """Grid of nodes, with x running faster than y."""
         return grid((int(self.cells[0]), int(self.cells[1]), 0), diagonals=self.diagonals)
 
     def size(self, value: Evaluate) -> tuple[Any, Any, Any]:
-        """The two lengths."""
         return value(self.rectangle[0]), value(self.rectangle[1]), 0.0
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
@@ -189,11 +182,9 @@ class BlockDrawing(DrawingBase):
     """Whether the two diagonals of every face of a cell are also edges."""
 
     def lattice(self, source: Source, value: Callable[[Scalar], float]) -> Lattice:
-        """Grid of nodes, with x running fastest, then y, then z."""
         return grid((int(self.cells[0]), int(self.cells[1]), int(self.cells[2])), diagonals=self.diagonals)
 
     def size(self, value: Evaluate) -> tuple[Any, Any, Any]:
-        """The three lengths."""
         return value(self.block[0]), value(self.block[1]), value(self.block[2])
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
@@ -218,7 +209,6 @@ meshes:
     """Number of rings, at equal distances; the outer ends of the spokes lie beyond the last."""
 
     def lattice(self, source: Source, value: Callable[[Scalar], float]) -> Lattice:
-        """The centre, then the nodes of each spoke from the inside outward."""
         spokes, rings = int(self.spokes), int(self.rings)
         if spokes < 3:
             raise FileProblem(f"a web needs three spokes or more, not {spokes}")
@@ -234,7 +224,6 @@ meshes:
         return Lattice(shares, np.concatenate([along, around]))
 
     def size(self, value: Evaluate) -> tuple[Any, Any, Any]:
-        """The length of the spokes, along all axes."""
         return (value(self.web),) * 3
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
@@ -325,7 +314,6 @@ class BoxSet(NodeSetBase):
     """Two opposite corners [m]."""
 
     def choose(self, points: np.ndarray, value: Value, labels: Labels) -> np.ndarray:
-        """Nodes between the corners."""
         corners = np.array([[value(x) for x in corner] for corner in self.box])
         slack = SLACK * np.ptp(points, axis=0).max()
         inside = (points >= corners.min(axis=0) - slack) & (points <= corners.max(axis=0) + slack)
@@ -355,7 +343,6 @@ meshes:
     """Largest distance of nodes from the plane [m]."""
 
     def choose(self, points: np.ndarray, value: Value, labels: Labels) -> np.ndarray:
-        """Nodes near the plane."""
         normal = np.array(UNIT[self.plane] if isinstance(self.plane, str) else [value(x) for x in self.plane])
         normal = normal / np.linalg.norm(normal)
         distance = np.abs((points - [value(x) for x in self.through]) @ normal)
@@ -369,7 +356,6 @@ class NearestSet(NodeSetBase):
     """The points [m]."""
 
     def choose(self, points: np.ndarray, value: Value, labels: Labels) -> np.ndarray:
-        """One node for each point, in their order."""
         places = np.array([[value(x) for x in place] for place in self.nearest])
         nearest = [int(np.argmin(np.linalg.norm(points - place, axis=1))) for place in places]
         if len(set(nearest)) < len(nearest):
@@ -384,7 +370,6 @@ class NumberedSet(NodeSetBase):
     """The numbers, from 1 on."""
 
     def choose(self, points: np.ndarray, value: Value, labels: Labels) -> np.ndarray:
-        """The nodes of these numbers, in their order."""
         if max(self.nodes) > len(points):
             raise FileProblem(f"there is no node {max(self.nodes)}", f"the mesh has nodes 1 to {len(points)}")
         if len(set(self.nodes)) < len(self.nodes):
@@ -399,7 +384,6 @@ class LabelledSet(NodeSetBase):
     """The name, as `pliant mesh FILE` lists it."""
 
     def choose(self, points: np.ndarray, value: Value, labels: Labels) -> np.ndarray:
-        """The nodes of that name, in ascending order."""
         if self.label not in labels:
             known = ", ".join(list(labels)[:12])
             raise FileProblem(

@@ -122,7 +122,6 @@ meshes:
 """
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """The stiffness must be positive."""
         yield from super().problems(value)
         yield from positive(self, value, "stiffness")
 

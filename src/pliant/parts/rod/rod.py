@@ -259,7 +259,6 @@ joints:
 """
 
     def frame_names(self) -> tuple[str, ...]:
-        """Names of its frames besides its base."""
         return ("tip", *self.frames)
 
     def state_names(self) -> Mapping[str, Dimension]:

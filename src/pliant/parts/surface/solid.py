@@ -191,7 +191,6 @@ contacts:
         return False
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Extents above zero."""
         yield from super().problems(value)
         for index, entry in enumerate(self.size):
             if value(entry) <= 0:
