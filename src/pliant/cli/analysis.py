@@ -37,13 +37,13 @@ from pliant.cli.common import (
     Json,
     Model,
     ModelOptions,
+    ProgressLine,
     console,
     print_json,
     say,
 )
 from pliant.cli.model_argument import load_model, read_inputs, with_inputs
 from pliant.cli.options import in_si, with_options
-from pliant.cli.progress import ProgressLine
 from pliant.engine.equations import Equations
 from pliant.language.faults import SpecError
 from pliant.language.provided import called

@@ -23,7 +23,7 @@ from pliant.engine.equations import Equations
 from pliant.engine.input_values import inputs_at_time
 from pliant.language.base import Part
 from pliant.language.message_text import suggestion
-from pliant.parts.output.motion import FrameOutput
+from pliant.parts.output.quantities import FrameOutput
 
 
 class HeldPose(Part):

@@ -14,10 +14,9 @@ from pliant.analysis.linearize import StateSpace, linearize, refuse_smooth
 from pliant.analysis.motion.events import Now
 from pliant.analysis.numerics.blas_threads import on_one_blas_thread
 from pliant.analysis.numerics.configuration_group import ConfigurationGroup
-from pliant.control.discrete import DiscreteStateSpace, Mode, held, held_commands, system_modes
+from pliant.control.discrete import DiscreteStateSpace, Mode, Reduction, held, held_commands, system_modes
 from pliant.control.limits import Limits, Shortfalls, actuator_limits, check_holding, closest_inputs, named
 from pliant.control.lqr import Observer, Regulator, Weights, weight_matrix
-from pliant.control.reduction import Reduction
 from pliant.control.sample_derivatives import (
     CommandCotangents,
     LeastSquares,

@@ -14,6 +14,7 @@ from pliant.analysis.numerics.blas_threads import on_one_blas_thread
 from pliant.control.discrete import (
     DiscreteStateSpace,
     Mode,
+    Reduction,
     check_detectable,
     check_stabilizable,
     check_weighted,
@@ -22,7 +23,6 @@ from pliant.control.discrete import (
     need_linear,
     system_modes,
 )
-from pliant.control.reduction import Reduction
 from pliant.engine.core import UnknownName
 from pliant.language.arguments import ArgumentError, mapping, name_tuple, number, of_type, positive, real
 from pliant.language.message_text import describe

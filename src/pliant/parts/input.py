@@ -13,10 +13,9 @@ from pydantic import Field, PrivateAttr, model_validator
 from pliant.language.arguments import ArgumentError
 from pliant.language.base import ByKey, FromFiles, Part, Problem, ValueOrPart, fault
 from pliant.language.faults import ExpressionError
-from pliant.language.recording import FILL, by_name, find_column, times_of
+from pliant.language.recording import FILL, Column, by_name, find_column, read_columns, times_of
 from pliant.language.scalar import Angle, AnySignal, Frequency, Scalar, Time, Value
 from pliant.language.source import FileProblem, Source
-from pliant.language.table_files import Column, read_columns
 from pliant.language.time_series import TimeSeries, interpolated
 from pliant.language.units import Unit, parse_unit
 

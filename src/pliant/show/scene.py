@@ -45,6 +45,7 @@ from pliant.parts.surface.solid import TriangleSurface
 from pliant.parts.surface.triangles import BOX, BOX_FACES, Triangles
 from pliant.robot.robot import RobotSpec
 from pliant.show.marks import (
+    ChosenPlaces,
     JointMark,
     LinkMark,
     LoadMark,
@@ -59,8 +60,8 @@ from pliant.show.marks import (
     TendonMark,
     coarser,
     outline,
+    rod_curve,
 )
-from pliant.show.rod_curve import ChosenPlaces, rod_curve
 
 
 @dataclass(frozen=True)

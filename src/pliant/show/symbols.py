@@ -25,6 +25,7 @@ from pliant.show.marks import (
     MeshMark,
     Pose,
     PushMark,
+    RodCurve,
     Scene,
     Solid,
     SolidForm,
@@ -39,7 +40,6 @@ from pliant.show.marks import (
     silhouette,
 )
 from pliant.show.names import names_once
-from pliant.show.rod_curve import RodCurve
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,7 @@ from pliant.parts.formula.base import FrameForce
 from pliant.parts.geometry import se3
 from pliant.parts.geometry.se3 import Pose, columns, scalars
 from pliant.parts.link import DRIVEN_ROPE, ROPE, axial_length, driven_rope_force, rope_force
-from pliant.parts.mesh.base import MeshBase, PlacedMesh, section_properties
-from pliant.parts.mesh.edges import EdgesBase, MembraneEdges
+from pliant.parts.mesh.base import EdgesBase, MembraneEdges, MeshBase, PlacedMesh, section_properties
 from pliant.parts.motion import TRANSLATION
 
 if TYPE_CHECKING:

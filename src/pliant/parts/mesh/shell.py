@@ -22,8 +22,17 @@ from pliant.parts.constraint import frame_constraint
 from pliant.parts.formula.base import FrameForce
 from pliant.parts.geometry import se3, so3
 from pliant.parts.geometry.se3 import Pose, columns, scalars
-from pliant.parts.mesh.base import MeshBase, PlacedMesh, of_kinds, section_properties
-from pliant.parts.mesh.edges import EDGE, EdgesBase, ShellEdges, edge_force, edge_stiffness
+from pliant.parts.mesh.base import (
+    EDGE,
+    EdgesBase,
+    MeshBase,
+    PlacedMesh,
+    ShellEdges,
+    edge_force,
+    edge_stiffness,
+    of_kinds,
+    section_properties,
+)
 from pliant.parts.motion import FREE
 from pliant.parts.rod.chamber import STEADY
 from pliant.parts.rod.properties import RodProperties, Station
