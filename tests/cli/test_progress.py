@@ -36,8 +36,8 @@ def test_each_stage_of_a_search_leaves_one_line() -> None:
 
 
 def test_on_a_terminal_the_line_is_drawn_anew_and_taken_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "TERMINAL_AFTER", 0.0)
-    monkeypatch.setattr(progress, "TERMINAL_EVERY", 0.0)
+    monkeypatch.setattr(common, "TERMINAL_AFTER", 0.0)
+    monkeypatch.setattr(common, "TERMINAL_EVERY", 0.0)
     written = search(Terminal())
     assert written.count("\n") == 2
     assert "\rfit: 1 evaluation, mean error 0 mm" in written

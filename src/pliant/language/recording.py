@@ -1,4 +1,4 @@
-"""Recordings: columns of numbers over time with their units, measured or computed, in memory and in files (CSV, Parquet, MATLAB)."""
+"""Recordings: columns of numbers over time with units, measured or computed, in memory and in files (CSV, Parquet, MATLAB)."""
 
 from __future__ import annotations
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 import casadi as ca
 
-from pliant.language.base import DRIVES, PUSHES_AWAY, ByType, KeyPath, OneOrList, Problem, WordOrList, not_negative
+from pliant.language.base import DRIVES, PUSHES_AWAY, ByType, KeyPath, OneOrList, WordOrList
 from pliant.language.dimension import ANGULAR_DAMPING, DAMPING, LENGTH, NUMBER, Dimension, damping_dimension
 from pliant.language.evaluate import StateFormula, sizes, words
 from pliant.language.placement import Attachment
@@ -111,10 +111,7 @@ links:
     direction: tension
     smoothing: 1 mm
 """
-
-    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """The smoothing width is not negative."""
-        yield from not_negative(self, value, "smoothing")
+    not_below_zero = ("smoothing",)
 
     def state_names(self) -> Mapping[str, Dimension]:
         """Names that coefficients may use: length, stretch and strain."""

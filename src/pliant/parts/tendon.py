@@ -269,6 +269,8 @@ class TendonBase(Repeated):
     given tension is that at the first point; the law of an elastic tendon gives the mean along the line.
     """
 
+    above_zero, not_below_zero = ("slip_speed",), ("friction",)
+
     through: tuple[Through, ...]
     """The points it passes, in order, two or more: frames (`hand`, `{frame: hand, position: [0, 0, 1 cm]}`) and
     stretches along rods (`{rod: arm, offset: [8 mm, 0]}`)."""
@@ -295,15 +297,12 @@ class TendonBase(Repeated):
         return data
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Two points or more, none twice in a row; friction that is not negative and has points to act on."""
+        """Two points or more, none twice in a row; friction that has points to act on."""
         if sum(item.count() for item in self.through) < 2:
             yield ("through",), "a tendon needs two points or more", "add the frame or the rod that it runs to"
         for index, (first, second) in enumerate(pairwise(self.through), start=1):
             if first == second:
                 yield ("through", index), "the tendon passes the same point twice in a row", "remove one of them"
-        if value(self.friction) < 0:
-            yield ("friction",), f"friction must not be negative, but it is {value(self.friction):g}", ""
-        yield from positive(self, value, "slip_speed")
         if self.at_rest != "none" and not self.has_friction:
             yield ("at_rest",), "a line without friction has none at rest", "give `friction`, or remove `at_rest`"
         if self.has_friction and sum(item.count() for item in self.through) == 2:
@@ -391,6 +390,8 @@ class ElasticTendon(TendonBase):
     while e is negative, and never negative.
     """
 
+    above_zero, not_below_zero = ("stiffness", "axial_stiffness"), ("smoothing",)
+
     type: Literal["elastic"] = "elastic"
     stiffness: Stiffness | None = None
     """Tension per elongation of the entire line [N/m]."""
@@ -429,7 +430,6 @@ tendons:
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
         yield from super().problems(value)
-        yield from positive(self, value, "stiffness", "axial_stiffness")
         if (self.stiffness is None) == (self.axial_stiffness is None):
             hint = "give one of `stiffness` and `axial_stiffness`"
             if self.stiffness is None:
@@ -438,8 +438,6 @@ tendons:
                 yield ("axial_stiffness",), "the stiffness is given twice", hint
         if self.rest != AS_AT_START:
             yield from positive(self, value, "rest")
-        if value(self.smoothing) < 0:
-            yield ("smoothing",), f"smoothing cannot be negative, but it is {value(self.smoothing):g}", ""
 
     def apply(self, build: Build, name: str) -> None:
         rest = build.initial_length(self.passes(build)) if self.rest == AS_AT_START else build.value(self.rest)

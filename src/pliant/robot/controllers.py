@@ -55,6 +55,8 @@ class InputLimit(Part):
     """Limits of an actuator. An omitted bound is the `minimum` or `maximum` of the parameter, if it has one; the tension
     of a tendon is never negative."""
 
+    above_zero = ("rate",)
+
     input: InputName
     """The input parameter."""
     lower: Value | None = None
@@ -65,15 +67,15 @@ class InputLimit(Part):
     """Largest change per second [unit of the parameter, per second]."""
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Bounds in order, rates above zero."""
+        """Bounds in order."""
         if self.lower is not None and self.upper is not None and value(self.lower) > value(self.upper):
             yield ("lower",), f"`lower` is above `upper` for input '{self.input}'", "exchange them"
-        if self.rate is not None:
-            yield from positive(self, value, "rate")
 
 
 class ControllerBase(Part):
     """A controller: it is called at its sample times, and its commands are constant in between."""
+
+    above_zero = ("sample_time",)
 
     sample_time: Time
     """Time between two samples [s]."""
@@ -97,8 +99,7 @@ class ControllerBase(Part):
         )
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Times must be positive."""
-        yield from positive(self, value, "sample_time")
+        """Delays are not negative, and no input has two limits."""
         if value(self.delay) < 0:
             yield ("delay",), "a delay cannot be negative", "use 0 for none"
         yield from twice(self, "limits", "input")
@@ -206,6 +207,8 @@ class ConstraintControlSpec(TaskController):
     """Prescribes the acceleration of a frame or of coordinates, that of the path plus feedback of the error, and solves
     the equations of motion for the inputs. With coordinates it is the computed-torque method."""
 
+    above_zero = ("settling",)
+
     type: Literal["constraint"] = "constraint"
     settling: Time
     """Time constant of errors [s]; they decay without oscillation."""
@@ -230,10 +233,6 @@ control:
     settling: 50 ms
     sample_time: 2 ms
 """
-
-    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        yield from super().problems(value)
-        yield from positive(self, value, "settling")
 
 
 GAINS = ("proportional", "derivative", "integral")
@@ -415,19 +414,19 @@ class Sensor(Part):
 class Disturbance(Part):
     """Uncertainty of an input, for the design of the observer or of `groups`."""
 
+    not_below_zero = ("deviation",)
+
     input: InputName
     """The input parameter; inputs of `loads` and others that are not commanded are possible."""
     deviation: Value
     """Standard deviation of disturbances of this input, which are constant within a sample and independent between samples
     [unit of the parameter]."""
 
-    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Deviations are nonnegative."""
-        yield from not_negative(self, value, "deviation")
-
 
 class ProcessNoise(Part):
     """Random changes of a coordinate that the model does not explain, for the design of the observer."""
+
+    not_below_zero = ("value", "rate")
 
     coordinate: CoordinateName
     """The coordinate; in a robot with closed loops an independent one."""
@@ -435,10 +434,6 @@ class ProcessNoise(Part):
     """Standard deviation of the random change of its value per sample [m or rad]."""
     rate: Value = 0
     """Standard deviation of the random change of its rate per sample [m/s or rad/s]."""
-
-    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Deviations are nonnegative."""
-        yield from not_negative(self, value, "value", "rate")
 
 
 class InputValue(Part):
@@ -506,6 +501,8 @@ class HeldPose(Part):
 class ControlGroup(Part):
     """A local controller within a regulator: it commands its inputs from its own measurements only."""
 
+    above_zero = ("priority",)
+
     inputs: Annotated[tuple[InputName, ...], Field(min_length=1), OneOrList()]
     """The inputs that it commands; every input belongs to one group."""
     coordinates: Annotated[tuple[CoordinateName, ...], OneOrList()] = ()
@@ -517,8 +514,7 @@ class ControlGroup(Part):
     """Factor by which the cost of the effort of its inputs is divided, so that it contributes more [-]."""
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Check that the group has measurements, and its priority."""
-        yield from positive(self, value, "priority")
+        """Check that the group has measurements."""
         if not self.coordinates and not self.outputs:
             yield (), "the group has no measurements", "add `coordinates` or `outputs`"
 

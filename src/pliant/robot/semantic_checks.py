@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pliant.language.base import Part, Problem
+from pliant.language.base import Part, Problem, problems_of
 from pliant.language.dimension import Dimension
 from pliant.language.evaluate import CONSTANTS, THIS, UNKNOWN, OpenDimension, evaluate, is_state, to_node
 from pliant.language.faults import ExpressionError, Fault
@@ -50,7 +50,7 @@ def part_problems(thing: Part, value: Callable[[Scalar], float]) -> Iterator[Pro
 def _problems_of(listed: Iterable[tuple[Part, KeyPath]], value: Callable[[Scalar], float]) -> Iterator[Problem]:
     for part, path in listed:
         try:
-            for rest, message, hint in (*part.problems(value), *_zero_axes(part, value)):
+            for rest, message, hint in (*problems_of(part, value), *_zero_axes(part, value)):
                 yield path + rest, message, hint
         except (ExpressionError, OverflowError):
             continue  # reported at the value

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 import casadi as ca
 
-from pliant.language.base import DRIVES, PUSHES_AWAY, OneOrList, Part, Problem, WordOrList, not_negative, positive
+from pliant.language.base import DRIVES, PUSHES_AWAY, OneOrList, Part, Problem, WordOrList
 from pliant.language.dimension import ANGULAR_DAMPING, DAMPING, Dimension, damping_dimension
 from pliant.language.evaluate import StateFormula, sizes, words
 from pliant.language.message_text import KeyPath
@@ -77,11 +77,6 @@ DRY_FRICTION = CoordinateForce("dry_friction", (Vector(1),), FRICTION.size, 0, _
 class Friction(Part):
     """Dry friction: `-size tanh(rate / slip_speed)`. There is no sticking: a load at rest creeps slower than the slip speed."""
 
-    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """The force is not negative, the slip speed is above zero."""
-        yield from not_negative(self, value, self.short_form or "")
-        yield from positive(self, value, "slip_speed")
-
     def apply(self, build: Build, q_at: int, v_at: int, name: str) -> None:
         """Add the friction to the coordinate at these indices of q and v."""
         size, slip_speed = getattr(self, self.short_form or ""), self.slip_speed  # type: ignore[attr-defined]
@@ -94,6 +89,7 @@ class AngleFriction(Friction):
     at rest creeps slower than the slip speed."""
 
     short_form: ClassVar[str | None] = "torque"
+    above_zero, not_below_zero = ("slip_speed",), ("torque",)
 
     torque: Torque
     """Torque while sliding [N m]."""
@@ -106,6 +102,7 @@ class LengthFriction(Friction):
     load at rest creeps slower than the slip speed."""
 
     short_form: ClassVar[str | None] = "force"
+    above_zero, not_below_zero = ("slip_speed",), ("force",)
 
     force: Force
     """Force while sliding [N]."""
@@ -126,12 +123,11 @@ class CoordinateLimits(Part):
     dissipation: Value = 0
     """Relative increase of the force per rate of depth."""
 
+    not_below_zero = ("stiffness", "dissipation")
+
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """The minimum is below the maximum; stiffness and dissipation are not negative."""
+        """The minimum is below the maximum."""
         lower, upper = self.minimum, self.maximum
-        for field in ("stiffness", "dissipation"):
-            if value(getattr(self, field)) < 0:
-                yield (field,), f"{field} must not be negative, but it is {value(getattr(self, field)):g}", ""
         if lower is None and upper is None:
             yield (), "the limits have neither a minimum nor a maximum", "give one of them, or both"
         elif lower is not None and upper is not None and value(lower) >= value(upper):
@@ -220,6 +216,7 @@ class Damper(Part):
 
     short_form: ClassVar[str | None] = "coefficient"
     odd_below_zero: ClassVar[Mapping[str, str]] = {"coefficient": DRIVES}
+    above_zero = ("power",)
     viscous_dimension: ClassVar[Dimension]
     """Dimension of the coefficient for a power of one."""
 
@@ -231,10 +228,6 @@ class Damper(Part):
     def dimension(self, path: KeyPath, value: Callable[[Scalar], float]) -> Dimension | None:
         """The coefficient's dimension depends on the power."""
         return damping_dimension(self.viscous_dimension, value(self.power)) if path == ("coefficient",) else None
-
-    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """A power of zero or less would act at rest."""
-        yield from positive(self, value, "power")
 
 
 class LengthDamper(Damper):
@@ -284,13 +277,11 @@ class Coordinate(Part):
     equal_to: EqualTo | None = None
     """Another coordinate that this one is tied to; it is then no longer free."""
 
-    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """The smoothing width and the armature are not negative."""
-        yield from not_negative(self, value, "smoothing", "armature")
-
 
 class LengthCoordinate(Coordinate):
     """A free displacement [m]."""
+
+    not_below_zero = ("smoothing", "armature")
 
     initial: Length = 0
     """Value at the start [m]."""
@@ -317,6 +308,8 @@ class LengthCoordinate(Coordinate):
 
 class AngleCoordinate(Coordinate):
     """A free angle [rad]."""
+
+    not_below_zero = ("smoothing", "armature")
 
     initial: Angle = 0
     """Value at the start [rad]."""
@@ -368,6 +361,7 @@ class Orientation(Part):
     empty_word: ClassVar[str | None] = "free"
     odd_below_zero: ClassVar[Mapping[str, str]] = {"damper": DRIVES}
 
+    not_below_zero = ("armature",)
     name: Name | None = None
     """Its name; default: the joint's name, or joint.orientation if the joint has other coordinates."""
     initial: Rotations = ()
@@ -382,10 +376,6 @@ class Orientation(Part):
     """Inertia of drives about each axis of the moving frame, in addition to that of the bodies [kg m^2]."""
     input: TorqueSignalVector = (0, 0, 0)
     """Torque in the axes of the moving frame, which may vary in time [N m]."""
-
-    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """The armature is not negative."""
-        yield from not_negative(self, value, "armature")
 
 
 CONSTANTS = Fields("stiffness", "rest", "damping", "power", "direction", "smoothing")

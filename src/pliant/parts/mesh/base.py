@@ -17,7 +17,7 @@ from pydantic import Field, PrivateAttr
 
 from pliant.language import dimension as dim
 from pliant.language.arrays import distinct
-from pliant.language.base import Framed, FromFiles, Part, Problem, positive
+from pliant.language.base import Framed, FromFiles, Part, Problem
 from pliant.language.message_text import KeyPath
 from pliant.language.names import FrameName, MaterialName, Name, SectionName
 from pliant.language.placement import Placement
@@ -60,13 +60,11 @@ class EdgesBase(Part):
     tightness: Number | None = None
     """Alternatively, that length relative to the one in the drawing [-]; below 1 the edges are stretched at the start."""
 
+    above_zero = ("rest", "tightness", "damping_power")
+    not_below_zero = ("damping_time", "viscosity")
+
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Values within their ranges, and one of `rest` and `tightness`."""
-        yield from positive(self, value, "rest", "tightness", "damping_power")
-        for field in ("damping_time", "viscosity"):
-            given = getattr(self, field)
-            if given is not None and value(given) < 0:
-                yield (field,), f"{field} must not be negative, but it is {value(given):g}", ""
+        """One of `rest` and `tightness`."""
         if self.rest is not None and self.tightness is not None:
             yield ("tightness",), "`rest` and `tightness` are redundant", "keep one of them"
 
@@ -132,9 +130,7 @@ meshes:
       tie: {input: =pull, tightness: 0.9}
 """
 
-    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        yield from super().problems(value)
-        yield from positive(self, value, "stiffness")
+    above_zero = ("stiffness",)
 
 
 class ShellEdges(EdgesBase):
@@ -269,6 +265,8 @@ ALL, ENDS = "all", "ends"
 class NodeValues(Part):
     """Values for the nodes of a set."""
 
+    above_zero = ("mass",)
+
     mass: Mass
     """Mass of each of these nodes, instead of that of its edges or of `node_mass` [kg]."""
 
@@ -285,10 +283,6 @@ meshes:
     nodes: {hem: {mass: 10 g}}
 """
 
-    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """The mass must be positive."""
-        yield from positive(self, value, "mass")
-
 
 class MeshBase(Framed, FromFiles, Placement, Repeated):
     """Common part of the meshes: nodes with mass, and an elastic element on every edge.
@@ -297,6 +291,8 @@ class MeshBase(Framed, FromFiles, Placement, Repeated):
     `mesh.n1`, `mesh.n2`, ... in the order of the drawing, those of a set also `mesh.set_1`, ... (`mesh.set` if there is
     only one). The frame `mesh` is at the drawing's origin, fixed to the parent.
     """
+
+    above_zero, not_below_zero = ("mass", "node_mass"), ("damping_time",)
 
     drawing: MeshDrawing
     """Nodes and edges, from a `file`, a `rectangle`, a `block` or a `web`."""
@@ -497,19 +493,12 @@ class MeshBase(Framed, FromFiles, Placement, Repeated):
         return found
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Masses must be positive and unique, and the edges must be completely defined."""
-        yield from positive(self, value, "mass", "node_mass")
+        """Masses must be unique, and the edges must be completely defined."""
         if self.mass is not None and self.node_mass is not None:
             yield ("node_mass",), "`mass` and `node_mass` are redundant", "keep one of them"
         if self.mass is not None and self.nodes:
             text = "`mass` is that of the entire mesh, of which no node can have another part"
             yield ("nodes",), text, "give `node_mass` or a density in place of `mass`"
-        if value(self.damping_time) < 0:
-            yield (
-                ("damping_time",),
-                f"damping_time must not be negative, but it is {value(self.damping_time):g} s",
-                "",
-            )
         for name, entry in self.own_edges.items():
             others = self.own_edges.values() if name == ALL else (entry, self.own_edges.get(ALL, entry))
             if entry.damping_power is not None and all(x.viscosity is None for x in others):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, TypeAlias
 
 import numpy as np
 from pydantic import Field, StrictBool
 
-from pliant.language.base import ByKey, OneOrList, Part, Problem, positive
+from pliant.language.base import ByKey, OneOrList, Part
 from pliant.language.limits import limits, most
 from pliant.language.placement import Axis
 from pliant.language.scalar import Count, Length, LengthVector, Number, Scalar
@@ -66,6 +66,8 @@ class FileDrawing(DrawingBase):
     """A wireframe from a file: lines of IGES, lines, curves and blocks of DXF, sides of STL, OBJ and PLY faces, edges of
     the formats that meshio reads."""
 
+    above_zero = ("scale",)
+
     file: str
     """The file, in the folder of the model or below."""
     tolerance: Length | None = None
@@ -76,10 +78,6 @@ class FileDrawing(DrawingBase):
     """Whether lines of the file that cross or touch each other get a node there."""
     scale: Number = 1
     """Factor on all lengths of the file [-]."""
-
-    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Scale above zero."""
-        yield from positive(self, value, "scale")
 
     def lattice(self, source: Source, value: Callable[[Scalar], float]) -> Lattice:
         tolerance = None if self.tolerance is None else value(self.tolerance)
@@ -104,6 +102,8 @@ class FileDrawing(DrawingBase):
 class ListedDrawing(DrawingBase):
     """Lists of nodes and edges, for small meshes; results contain drawings from files in this form."""
 
+    above_zero = ("scale",)
+
     example: ClassVar[str] = """\
 pliant: 1
 meshes:
@@ -122,10 +122,6 @@ meshes:
     """Numbers of the nodes of the triangles of its surface, if it has one."""
     scale: Number = 1
     """Factor on all lengths [-]."""
-
-    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Scale above zero."""
-        yield from positive(self, value, "scale")
 
     def lattice(self, source: Source, value: Callable[[Scalar], float]) -> Lattice:
         check_size(len(self.nodes))
@@ -153,6 +149,8 @@ meshes:
 class RectangleDrawing(DrawingBase):
     """A rectangular net in the plane z = 0, from the origin along x and y."""
 
+    above_zero = ("rectangle",)
+
     rectangle: tuple[Length, Length]
     """Lengths along x and y [m]."""
     cells: tuple[Count, Count]
@@ -166,13 +164,11 @@ class RectangleDrawing(DrawingBase):
     def size(self, value: Evaluate) -> tuple[Any, Any, Any]:
         return value(self.rectangle[0]), value(self.rectangle[1]), 0.0
 
-    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Sizes above zero."""
-        yield from _sizes("rectangle", self.rectangle, value)
-
 
 class BlockDrawing(DrawingBase):
     """A box of cells, from the origin along x, y and z."""
+
+    above_zero = ("block",)
 
     block: LengthVector
     """Lengths along x, y and z [m]."""
@@ -187,13 +183,11 @@ class BlockDrawing(DrawingBase):
     def size(self, value: Evaluate) -> tuple[Any, Any, Any]:
         return value(self.block[0]), value(self.block[1]), value(self.block[2])
 
-    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Sizes above zero."""
-        yield from _sizes("block", self.block, value)
-
 
 class WebDrawing(DrawingBase):
     """Spokes and rings around the origin in the plane z = 0; the spokes' outer ends have one edge."""
+
+    above_zero = ("web",)
 
     example: ClassVar[str] = """\
 pliant: 1
@@ -225,10 +219,6 @@ meshes:
 
     def size(self, value: Evaluate) -> tuple[Any, Any, Any]:
         return (value(self.web),) * 3
-
-    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Length above zero."""
-        yield from positive(self, value, "web")
 
 
 MeshDrawing: TypeAlias = Annotated[
@@ -281,12 +271,6 @@ def check_size(nodes: int) -> None:
     """Reject drawings that would take too long to build."""
     if nodes > limits().elements:
         raise FileProblem(f"the mesh has {nodes} nodes", f"use fewer cells; {most('elements')}")
-
-
-def _sizes(key: str, values: tuple[Scalar, ...], value: Callable[[Scalar], float]) -> Iterator[Problem]:
-    for index, entry in enumerate(values):
-        if value(entry) <= 0:
-            yield (key, index), f"{key} must be above zero, but it is {value(entry):g}", ""
 
 
 Value: TypeAlias = Callable[[Scalar], float]

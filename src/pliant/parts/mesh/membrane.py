@@ -11,7 +11,7 @@ from pydantic import Field
 
 from pliant.language import dimension as dim
 from pliant.language.arrays import distinct
-from pliant.language.base import Problem, positive
+from pliant.language.base import Problem
 from pliant.language.names import Name
 from pliant.language.scalar import Number, Quantity, Scalar
 from pliant.parts.formula.base import FrameForce
@@ -61,9 +61,10 @@ outputs:
   middle: {frame: net.n41, quantity: position}
 """
 
+    above_zero = ("stiffness", "tightness", "fading")
+
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
         yield from super().problems(value)
-        yield from positive(self, value, "stiffness", "tightness", "fading")
         for number in self.edge_numbers:
             if self._has_section_stiffness(number) and self.section_of(number)[0] is None:
                 yield (), "the edges have no stiffness", "give `stiffness`, or `section` and `material`"

@@ -14,7 +14,7 @@ import numpy as np
 import scipy
 from pydantic import Field, model_validator
 
-from pliant.language.base import ByType, Part, Problem, fault, positive
+from pliant.language.base import ByType, Part, Problem, fault
 from pliant.language.evaluate import to_node
 from pliant.language.placement import Placement
 from pliant.language.scalar import LARGEST, Angle, Length, LengthVector, Number, Scalar
@@ -255,6 +255,8 @@ class ShapeBase(Part):
 class Arc(ShapeBase):
     """An arc of a circle, given by its radius or its angle. It leaves its base along z."""
 
+    above_zero = ("radius",)
+
     type: Literal["arc"] = "arc"
     radius: Length | None = None
     """Radius of the circle [m]."""
@@ -276,10 +278,6 @@ materials: {silicone: {density: 1070 kg/m^3, youngs_modulus: 205 kPa, poissons_r
 rods:
   finger: {length: 10 cm, section: tube, material: silicone, shape: {type: arc, angle: 60 deg}}
 """
-
-    def problems(self, value: Value) -> Iterator[Problem]:
-        """The radius must be positive."""
-        yield from positive(self, value, "radius")
 
     def length_problems(self, value: Value, length: float, *, stress_free: bool) -> Iterator[Problem]:
         turned = 0.0
@@ -305,6 +303,8 @@ class Helix(ShapeBase):
     It begins at [radius, 0, 0] and winds towards +z. The section's x axis always points to the axis of the helix.
     """
 
+    above_zero, not_below_zero = ("radius", "turns"), ("pitch",)
+
     type: Literal["helix"] = "helix"
     radius: Length
     """Distance of the rod's centre line from the axis [m]."""
@@ -320,16 +320,6 @@ class Helix(ShapeBase):
         if (self.pitch is None) == (self.turns is None):
             raise fault("helix_size", "a helix has either a pitch or turns", hint="the rod's length gives the other")
         return self
-
-    def problems(self, value: Value) -> Iterator[Problem]:
-        """Sizes must be positive."""
-        yield from positive(self, value, "radius", "turns")
-        if self.pitch is not None and value(self.pitch) < 0:
-            yield (
-                ("pitch",),
-                f"pitch must not be negative, but it is {value(self.pitch):g} m",
-                "use `hand` for the direction of winding",
-            )
 
     def length_problems(self, value: Value, length: float, *, stress_free: bool) -> Iterator[Problem]:
         if value(self.radius) <= 0:
