@@ -1,8 +1,6 @@
 """The commands of analyses: one for each class of `pliant.analysis`, whose options are its fields; `run`, which runs those that a
 model lists; and `equations`."""
 
-from __future__ import annotations
-
 import inspect
 import os
 import re

@@ -1,7 +1,5 @@
 """The command `hold`: the inputs that hold coordinates, or components of positions of frames, at rest."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Annotated, Any

@@ -1,7 +1,5 @@
 """The argument of a command, a model or a saved result (which contains its model), and values of parameters and inputs."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Commands that draw: `picture` (a pose), `film` (a saved result) and `view` (a live page in the browser)."""
 
-from __future__ import annotations
-
 import io
 import sys
 import webbrowser

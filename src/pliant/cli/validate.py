@@ -1,7 +1,5 @@
 """The command `validate`: compute cases with known answers."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from itertools import count, groupby

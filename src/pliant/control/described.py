@@ -1,7 +1,5 @@
 """The controllers that a model describes, designed for its equations: `robot/controllers.py` has their fields."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any

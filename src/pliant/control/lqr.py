@@ -1,7 +1,5 @@
 """Linear-quadratic regulators, centralized and decentralized, and observers of the state."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias

@@ -5,8 +5,6 @@ inertia of the motion along it as loads, and errors are fed back through the der
 equilibrium. `plan_slow` computes the inputs of a path in advance.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Inputs: how an input parameter varies in time."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Controllers in model files: their fields and checks. `control/described.py` makes the controllers from them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias

@@ -1,7 +1,5 @@
 """Reinforcement learning tasks: observations, actions, rewards and randomization."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Annotated, ClassVar, Literal
 

@@ -1,7 +1,5 @@
 """A complete model: a model file as an immutable object, and how it is built from its text, with all faults."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, Self

@@ -1,7 +1,5 @@
 """Semantic checks of a well-formed model: values, dimensions, names, and the structure of the robot."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """A robot in a pose as a `Scene`, from which pictures, films, the live page and reports are drawn."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

@@ -5,8 +5,6 @@ Every mark has two: lines and polygons on a flat picture (`PictureSymbols`), and
 each type.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field

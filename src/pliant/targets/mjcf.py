@@ -1,7 +1,5 @@
 """Robots as MJCF, the format of MuJoCo: rigid parts exactly, rods as links with springs, loops as equality constraints."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """Robots as URDF: links, joints, inertias, limits, damping, mimic joints and shapes. Springs, motors and loops are listed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
