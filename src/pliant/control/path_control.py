@@ -3,8 +3,8 @@
 `PidControl` feeds the error back as a force on the task, as springs and dampers between the task and its path would give, with or
 without compensation of gravity and elasticity. The inputs that best approximate it are computed by `balancing_inputs` at rest,
 which includes the static loads of the pose.
-`ConstraintControl` prescribes the acceleration of the task, that of the path plus feedback of the error, and solves the equations of
-motion for the inputs in place of constraint forces. With plain coordinates as the task it is the computed-torque method.
+`ConstraintControl` prescribes the acceleration of the task, that of the path plus feedback of the error, and solves the
+equations of motion for the inputs in place of constraint forces; with plain coordinates it is the computed-torque method.
 
 Derivatives: cotangents are propagated through the feedback and the least-squares inputs.
 The inputs u minimize the distance of B u from c = T'f + r, the generalized forces required by the feedback f and by the pose: A =
