@@ -1,0 +1,1 @@
+"""Fields: fluids, magnets and loads of the state."""
