@@ -31,19 +31,13 @@ def tetrahedron(h: Any, n: Any) -> immersion.Immersed:
 
 
 def box(h: Any, n: Any) -> immersion.Immersed:
-    parts = [
-        immersion.tetrahedron(ca.DM((BOX[part] * EDGES / 2).T), h, n) for part in immersion.BOX_PARTS
-    ]
+    parts = [immersion.tetrahedron(ca.DM((BOX[part] * EDGES / 2).T), h, n) for part in immersion.BOX_PARTS]
     return immersion.Immersed(sum(p.volume for p in parts), sum(p.moment for p in parts))
 
 
 SOLIDS: dict[str, tuple[Solid, Callable[[np.ndarray], np.ndarray], float]] = {
     "ellipsoid": (ellipsoid, lambda x: np.sum((x / SEMI_AXES[:, None]) ** 2, axis=0) < 1, 0.5),
-    "cylinder": (
-        cylinder,
-        lambda x: (x[0] ** 2 + x[1] ** 2 < RADIUS**2) & (np.abs(x[2]) < LENGTH / 2),
-        0.64,
-    ),
+    "cylinder": (cylinder, lambda x: (x[0] ** 2 + x[1] ** 2 < RADIUS**2) & (np.abs(x[2]) < LENGTH / 2), 0.64),
     "box": (box, lambda x: np.all(np.abs(x) < EDGES[:, None] / 2, axis=0), 0.6),
     "tetrahedron": (
         tetrahedron,
@@ -99,7 +93,9 @@ def test_the_integral_of_depth_is_the_potential_of_volume_and_moments(name: str)
             assert np.isfinite(np.array(tangent)).all()
             np.testing.assert_allclose(np.array(gradient), np.array(values), atol=3e-9 * reach**3)
             # for directions of any length it is homogeneous, so both agree along n alone; the tangent is symmetric
-            np.testing.assert_allclose(float(integral), -h * float(values[0]) - n @ np.array(values[1:]).ravel(), atol=1e-14)
+            np.testing.assert_allclose(
+                float(integral), -h * float(values[0]) - n @ np.array(values[1:]).ravel(), atol=1e-14
+            )
 
 
 @pytest.mark.parametrize("name", SOLIDS)

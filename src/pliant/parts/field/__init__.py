@@ -1,1 +1,1 @@
-"""Fields: fluids, magnets and loads of the state."""
+"""Fields that act on every part with the property that they act on: a fluid on volumes and outlines, ..."""

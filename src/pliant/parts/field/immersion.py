@@ -98,9 +98,7 @@ def cylinder(radius: Any, length: Any, height: Any, up: Any) -> Immersed:
 
     is_full = ca.fmin(*ends) >= k
     whole = math.pi * length, 0.0, 0.0
-    volume, along, across = (
-        ca.if_else(is_full, whole[i], ca.if_else(is_level, sums[i], steep[i])) for i in range(3)
-    )
+    volume, along, across = (ca.if_else(is_full, whole[i], ca.if_else(is_level, sums[i], steep[i])) for i in range(3))
     square = radius**2
     return Immersed(square * volume, square * ca.vertcat(-square * across * up[0:2], along))
 
@@ -167,7 +165,9 @@ ELLIPSOID = _buoyancy("buoyant_ellipsoid", ELLIPSOID_SIZE, lambda at, h, n: elli
 """Buoyancy of an ellipsoid, wholly or partly immersed."""
 CYLINDER = _buoyancy("buoyant_cylinder", CYLINDER_SIZE, lambda at, h, n: cylinder(at.radius, at.length, h, n))
 """Buoyancy of a cylinder along z."""
-TETRAHEDRON = _buoyancy("buoyant_tetrahedron", CORNERS, lambda at, h, n: tetrahedron(ca.reshape(at.corners, 3, 4), h, n))
+TETRAHEDRON = _buoyancy(
+    "buoyant_tetrahedron", CORNERS, lambda at, h, n: tetrahedron(ca.reshape(at.corners, 3, 4), h, n)
+)
 """Buoyancy of a tetrahedron; polyhedra consist of these."""
 
 BOX_PARTS = np.array([[0, 3, 5, 6], [0, 3, 6, 2], [0, 5, 3, 1], [0, 6, 5, 4], [3, 5, 6, 7]])
