@@ -1,8 +1,8 @@
 """Coefficients of bodies in a fluid by their shape: added mass, viscous resistance and quadratic drag.
 
 Ellipsoids have exact solutions: Lamb's added mass (Hydrodynamics, articles 114 and 115) in an ideal fluid, and the resistance of
-Oberbeck and Jeffery in slow flow (article 339; Jeffery 1922). For cylinders and boxes these are used for the ellipsoid with the same
-proportions where noted, with published coefficients: DNV-RP-H103, tables A-2 (added mass) and B-2 (drag). All may be
+Oberbeck and Jeffery in slow flow (article 339; Jeffery 1922). For cylinders and boxes these are used for the ellipsoid with the
+same proportions where noted, with published coefficients: DNV-RP-H103, tables A-2 (added mass) and B-2 (drag). All may be
 expressions of parameters.
 """
 
@@ -16,7 +16,7 @@ from typing import Any
 import casadi as ca
 
 DUPLICATIONS = 14
-"""Steps of Carlson's algorithm, each of which divides the differences of its arguments by four: enough for proportions up to 1000."""
+"""Steps of Carlson's algorithm, each of which divides the differences of its arguments by four: enough for proportions to 1000."""
 
 
 def carlson(x: Any, y: Any, z: Any) -> Any:
@@ -109,8 +109,8 @@ def _slow(axes: Sequence[Any]) -> list[Any]:
 
 
 def _streamlined(axes: Sequence[Any], i: int) -> Any:
-    """Drag coefficient of an ellipsoid along an axis: from a disc (1.17) through a sphere (0.42) to slender ones, whose drag decreases
-    with their length (Hoerner 1965, Fluid-dynamic drag, chapter 3: 0.44 d/l and friction)."""
+    """Drag coefficient of an ellipsoid along an axis: from a disc (1.17) through a sphere (0.42) to slender ones, whose drag
+    decreases with their length (Hoerner 1965, Fluid-dynamic drag, chapter 3: 0.44 d/l and friction)."""
     slenderness = axes[i] / ca.sqrt(axes[i - 2] * axes[i - 1])
     return ca.if_else(slenderness < 1, 1.17 - 0.75 * slenderness, 0.4 / ca.fmax(slenderness, 1.0) + 0.02)
 
@@ -176,8 +176,8 @@ def box(size: Sequence[Any]) -> Hull:
 
 
 def cylinder(radius: Any, length: Any, axis: int) -> Hull:
-    """A cylinder along one of its axes. Across it Lamb's coefficients of the spheroid with the same proportions apply to its volume,
-    which agrees with table A-2 to 0.02 from a length of 2.5 diameters on, and along it to the volume of that spheroid, which is
+    """A cylinder along one of its axes. Across it Lamb's coefficients of the spheroid with the same proportions apply to its
+    volume, which agrees with table A-2 to 0.02 from a length of 2.5 diameters on, and along it to the volume of that spheroid, which is
     exact for a disc. Moments are between both, by the proportions."""
     slenderness = length / (2 * radius)
     axes = [length / 2 if i == axis else radius for i in range(3)]

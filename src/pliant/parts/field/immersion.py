@@ -107,7 +107,7 @@ def tetrahedron(points: Any, height: Any, up: Any) -> Immersed:
     """A tetrahedron with four corners as columns [m]. The part below the surface consists of tetrahedra, by the number of corners
     there; its depth integral is differentiated by the depths of the corners."""
     depths = ca.SX.sym("depth", 4)
-    order = depths.elements()
+    order: list[Any] = list(depths.elements())
     for i, j in ((0, 1), (2, 3), (0, 2), (1, 3), (1, 2)):  # the deepest corner first
         first, second = order[i], order[j]  # by one condition: equal ones must not both be derived from the same corner
         is_deeper = first >= second
