@@ -332,7 +332,13 @@ def _shared_inertias(system: System, positions: BlockPositions, integers: dict[s
             members.setdefault(inert.kind, []).append(inert)
     for kind, instances in members.items():
         kinds.number(kind)
-        add_row(integers, "shared", begin=len(integers["shared_theta"]), constants=kind.constants, weightless=int(kind.weightless))
+        add_row(
+            integers,
+            "shared",
+            begin=len(integers["shared_theta"]),
+            constants=kind.constants,
+            weightless=int(kind.weightless),
+        )
         for inert in instances:
             plain = all(len(system.path(node)) < 2 for node in inert.nodes)
             add_row(integers, "shared", theta=inert.constants, plain=int(plain))
