@@ -47,7 +47,7 @@ from pliant.parts.world import World
 from pliant.robot import attach, controllers
 from pliant.robot.analyses import ListedAnalysis, analysis_names
 from pliant.robot.controllers import InputLimit
-from pliant.robot.data import default_kinds, tells_kind, to_data
+from pliant.robot.defaults import default_kinds, tells_kind, to_data
 from pliant.robot.learning_task import LearningTask, RandomParameter, RandomStart
 from pliant.robot.robot import RobotSpec
 from pliant.robot.rod_switch import KINDS
