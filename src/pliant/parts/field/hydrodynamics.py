@@ -176,9 +176,12 @@ def box(size: Sequence[Any]) -> Hull:
 
 
 def cylinder(radius: Any, length: Any, axis: int) -> Hull:
-    """A cylinder along one of its axes. Across it Lamb's coefficients of the spheroid with the same proportions apply to its
-    volume, which agrees with table A-2 to 0.02 from a length of 2.5 diameters on, and along it to the volume of that spheroid, which is
-    exact for a disc. Moments are between both, by the proportions."""
+    """A cylinder along one of its axes.
+
+    Across it Lamb's coefficients of the spheroid with the same proportions apply to its volume, which agrees with table A-2 to 0.02
+    from a length of 2.5 diameters on; along it to the volume of that spheroid, which is exact for a disc. Moments are between
+    both, by the proportions.
+    """
     slenderness = length / (2 * radius)
     axes = [length / 2 if i == axis else radius for i in range(3)]
     volume, inscribed = math.pi * radius**2 * length, 2 / 3 * math.pi * radius**2 * length
