@@ -11,31 +11,15 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import StrictBool, ValidationError
 
-from pliant.language.base import Part, Problem
+from pliant.language.base import Problem
 from pliant.language.dimension import EXAMPLES, Dimension
 from pliant.language.evaluate import UNKNOWN, OpenDimension, dimension_of, evaluate, to_node
 from pliant.language.faults import ExpressionError, Fault, Place, SpecError
 from pliant.language.message_text import describe, suggestion, with_article
-from pliant.language.scalar import LARGEST, TOO_LARGE, AccelerationVector, Repeated, Scalar, Value
+from pliant.language.scalar import LARGEST, TOO_LARGE, Repeated, Scalar, Value
 from pliant.language.source import SET_FILE, Source
 from pliant.language.syntax import Node, Number, symbols, to_text
 from pliant.language.tree import Tree, from_plain, merge
-
-
-class World(Part):
-    """The environment of the robot."""
-
-    gravity: AccelerationVector = (0, 0, -9.81)
-    """Acceleration of free fall, in world axes [m/s^2]."""
-
-    example: ClassVar[str] = """\
-pliant: 1
-world: {gravity: [0, -9.81 m/s^2, 0]}   # y points up
-bodies:
-  stone: {mass: 1 kg}
-joints:
-  fall: {type: free, child: stone}
-"""
 
 
 class Parameter(Repeated):

@@ -138,6 +138,7 @@ class ValueChecks:
         self.users: dict[str, list[tuple[Key, Part]]] = {}
         self.parts: dict[Key, list[tuple[Part, KeyPath]]] = {}
         self.values: dict[str, list[tuple[Key, KeyPath, Scalar]]] = {}
+        self._note(("world", ""), flat.world, environment)
         for collection in collections(type(flat)):
             if collection == "parameters":
                 continue
@@ -323,9 +324,9 @@ class SemanticChecks:
             "": (self.flat.world, self.flat.analyses),
             **self.origins.without_effect,
         }.items():
-            for key, things in (("world", world), ("analyses", analyses)):
-                for leaf in leaves(things):
-                    self._value(key, prefix, leaf)
+            self._thing("world", prefix, world)
+            for leaf in leaves(analyses):
+                self._value("analyses", prefix, leaf)
         for collection in collections(type(self.flat)):
             for name, thing in getattr(self.flat, collection).items():
                 if collection != "parameters":

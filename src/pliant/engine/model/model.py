@@ -337,6 +337,9 @@ def compile_model(
     been filled in.
     """
     build = build_tree(flat)
+    if flat.world.fluid is not None:
+        build.system.owner = ("world", "fluid")
+        flat.world.fluid.apply(build)
     for collection in ("links", "tendons", "surfaces", "contacts", "loads", "constraints"):
         for name, part in getattr(flat, collection).items():
             build.system.owner = (collection, name)
