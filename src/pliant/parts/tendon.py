@@ -269,7 +269,8 @@ class TendonBase(Repeated):
     given tension is that at the first point; the law of an elastic tendon gives the mean along the line.
     """
 
-    above_zero, not_below_zero = ("slip_speed",), ("friction",)
+    above_zero: ClassVar[tuple[str, ...]] = ("slip_speed",)
+    not_below_zero: ClassVar[tuple[str, ...]] = ("friction",)
 
     through: tuple[Through, ...]
     """The points it passes, in order, two or more: frames (`hand`, `{frame: hand, position: [0, 0, 1 cm]}`) and

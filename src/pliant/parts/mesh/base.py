@@ -23,8 +23,8 @@ from pliant.language.names import FrameName, MaterialName, Name, SectionName
 from pliant.language.placement import Placement
 from pliant.language.scalar import ForceSignal, Length, Mass, Number, Quantity, Repeated, Scalar, Time
 from pliant.language.source import FileProblem, Source
+from pliant.parts.formula import relative
 from pliant.parts.formula.base import Effect, FrameForce, power_law
-from pliant.parts.formula.relative import ENDS, helical_force
 from pliant.parts.geometry import se3, so3
 from pliant.parts.geometry.se3 import Pose, columns
 from pliant.parts.mesh.drawing import LabelledSet, Lattice, MeshDrawing, NodeSet, NumberedSet
@@ -60,7 +60,7 @@ class EdgesBase(Part):
     tightness: Number | None = None
     """Alternatively, that length relative to the one in the drawing [-]; below 1 the edges are stretched at the start."""
 
-    above_zero = ("rest", "tightness", "damping_power")
+    above_zero: ClassVar[tuple[str, ...]] = ("rest", "tightness", "damping_power")
     not_below_zero = ("damping_time", "viscosity")
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
@@ -159,7 +159,7 @@ meshes:
 """
 
 
-EDGE = ENDS + Fields("length", "stiffness:6", "coupling:2", "time", "damping", "power")
+EDGE = relative.ENDS + Fields("length", "stiffness:6", "coupling:2", "time", "damping", "power")
 """Constants of `edge_force`: length without load [m]; stiffness of the six deformations (two [N m/rad], [N/m], three [N m/rad]);
 coupling of the first two and of the two bends [N m/rad]; damping time of all but the length [s]; damping of the length
 [N (s/m)^power] and its power."""
@@ -196,7 +196,7 @@ def edge_force(*, with_power: bool, with_input: bool) -> FrameForce:
         values = [answer.force, answer.energy, answer.dissipation, answer.supply]
         return ca.Function("edge", given, values), ca.Function("slopes", given, [answer.force, *slopes])
 
-    return helical_force(
+    return relative.helical_force(
         name, constants=EDGE.size, signals=signals,
         law=lambda *given: Effect(*functions()[0].call(list(given))),
         slopes=lambda *given: tuple(functions()[1].call(list(given))),
@@ -292,7 +292,8 @@ class MeshBase(Framed, FromFiles, Placement, Repeated):
     only one). The frame `mesh` is at the drawing's origin, fixed to the parent.
     """
 
-    above_zero, not_below_zero = ("mass", "node_mass"), ("damping_time",)
+    above_zero: ClassVar[tuple[str, ...]] = ("mass", "node_mass")
+    not_below_zero = ("damping_time",)
 
     drawing: MeshDrawing
     """Nodes and edges, from a `file`, a `rectangle`, a `block` or a `web`."""
