@@ -186,8 +186,9 @@ def outline_of(section: OneSection, given: RodFluid, build: Build) -> Outline | 
     else:
         perimeter = 4 * (a + b)
         proportion = build.nominal(a / b)
-        depths = proportion, 1 / proportion
-        normal, added = (tuple(by_depth(table, d) for d in depths) for table in (DRAG_BY_DEPTH, MASS_BY_DEPTH))
+        normal, added = (
+            (by_depth(table, proportion), by_depth(table, 1 / proportion)) for table in (DRAG_BY_DEPTH, MASS_BY_DEPTH)
+        )
     flooded = given.inside == "flooded"
     return Outline(
         wall if flooded else outer, outer - wall if flooded else 0.0, (a, b), perimeter, normal, added,
@@ -361,7 +362,10 @@ def span_force(kind: ForceKind, points: tuple[tuple[float, float], ...]) -> Fram
         at = fields.read(c)
         symbols = [(ca.SX.sym(f"R{k}", 3, 3), ca.SX.sym(f"p{k}", 3)) for k in (0, 1)]
         ends = se3.compose(poses[0], at.first), se3.compose(poses[1], at.second)
-        wrenches, energy, dissipation, supply = ca.SX.zeros(12), 0.0, 0.0, 0.0
+        wrenches: Any = ca.SX.zeros(12)
+        energy: Any = 0.0
+        dissipation: Any = 0.0
+        supply: Any = 0.0
         for k, (x, _) in enumerate(points):
             own = getattr(at, f"piece{k}")
             arms, axes = on_parabola(ends, at.length, at.tangent, x)
