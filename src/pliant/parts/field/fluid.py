@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 class Fluid(Part):
-    """A fluid around the robot, at rest or flowing. It acts on all rods, as their `fluid` adjusts: buoyancy by their outline,
-    drag, and added mass, which moves with them."""
+    """A fluid around the robot, at rest or flowing. It acts on all rods and bodies, as their `fluid` adjusts: buoyancy by
+    their outline, drag, and added mass, which moves with them."""
 
     density: Density
     """Density [kg/m^3]: 1000 kg/m^3 for water, 1.2 kg/m^3 for air."""
@@ -54,6 +54,9 @@ rods:
         for name, rod in build.robot.rods.items():
             build.system.owner = ("rods", name)
             (rod.fluid or RodFluid()).apply(build, name, medium)
+        for name, body in build.robot.bodies.items():
+            build.system.owner = ("bodies", name)
+            body.immerse(build, name, medium)
 
     def medium(self, build: Build) -> Medium:
         """The fluid as numbers and signals of a robot under construction."""
