@@ -33,6 +33,7 @@ from pliant.parts import body, output
 from pliant.parts import input as inputs
 from pliant.parts import tendon as routing
 from pliant.parts.contact import Contact, Friction
+from pliant.parts.field.body import BodyFluid
 from pliant.parts.field.fluid import Fluid
 from pliant.parts.joint import JointBase, coordinate
 from pliant.parts.joint import types as chain
@@ -67,8 +68,8 @@ SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
     ("Parameters", (parameter.Parameter,)),
     ("Materials", (Material,)),
     ("Sections", (*kinds(RobotSpec, "sections")[1].values(), Holes, Station)),
-    ("Bodies", (body.Body, body.Along, body.InertiaMatrix, body.PrincipalInertia)),
-    ("Shapes", (body.SlenderRod, body.Cylinder, body.Tube, body.Box, body.Sphere)),
+    ("Bodies", (body.Body, BodyFluid, body.Along, body.InertiaMatrix, body.PrincipalInertia)),
+    ("Shapes", (body.SlenderRod, body.Cylinder, body.Tube, body.Box, body.Sphere, body.Ellipsoid)),
     (
         "Placement",
         (

@@ -21,6 +21,7 @@ from pliant.parts.body import Body as Body
 from pliant.parts.body import BodyFrame as BodyFrame
 from pliant.parts.body import Box as Box
 from pliant.parts.body import Cylinder as Cylinder
+from pliant.parts.body import Ellipsoid as Ellipsoid
 from pliant.parts.body import InertiaMatrix as InertiaMatrix
 from pliant.parts.body import PrincipalInertia as PrincipalInertia
 from pliant.parts.body import SlenderRod as SlenderRod
@@ -31,6 +32,7 @@ from pliant.parts.contact import Contact as Contact
 from pliant.parts.contact import Friction as Friction
 from pliant.parts.external_load import Distributed as Distributed
 from pliant.parts.external_load import Wrench as Wrench
+from pliant.parts.field.body import BodyFluid as BodyFluid
 from pliant.parts.field.fluid import Fluid as Fluid
 from pliant.parts.input import Piece as Piece
 from pliant.parts.input import PiecewiseInput as PiecewiseInput
@@ -133,6 +135,7 @@ from pliant.parts.surface import BoxSurface as BoxSurface
 from pliant.parts.surface import CapsuleSurface as CapsuleSurface
 from pliant.parts.surface import ConvexSurface as ConvexSurface
 from pliant.parts.surface import CylinderSurface as CylinderSurface
+from pliant.parts.surface import EllipsoidSurface as EllipsoidSurface
 from pliant.parts.surface import HeightFieldSurface as HeightFieldSurface
 from pliant.parts.surface import MeshSurface as MeshSurface
 from pliant.parts.surface import PlaneSurface as PlaneSurface

@@ -101,6 +101,7 @@ def _references(checked: SemanticChecks) -> Iterator[Finding]:
         "link": set(flat.links),
         "tendon": set(flat.tendons),
         "mesh": set(flat.meshes),
+        "surface": set(flat.surfaces),
         "contact": set(flat.contacts),
         "constraint": set(flat.constraints),
         "material": set(flat.materials),

@@ -172,12 +172,13 @@ def right_triangles(surface: SurfaceMark) -> tuple[np.ndarray, np.ndarray, np.nd
 
 
 Pose = tuple[np.ndarray, np.ndarray]
-SolidForm = Literal["rod", "cylinder", "box", "ball", "dot", "none"]
+SolidForm = Literal["rod", "cylinder", "box", "ball", "ellipsoid", "dot", "none"]
 
 
 @dataclass(frozen=True)
 class Solid:
-    """A body. `form` defines the meaning of `points`: two ends of a rod or cylinder, eight corners of a box, one centre.
+    """A body. `form` defines the meaning of `points`: two ends of a rod or cylinder, eight corners of a box, one centre,
+    three ends of the axes of an ellipsoid.
 
     `radius` [m] is that of cylinders and balls; `arms` are pairs of points joined by thin lines, for frames and joints
     that the shape does not reach.

@@ -24,7 +24,7 @@ from pliant.engine.model import placement_matrices
 from pliant.engine.model.model import Model
 from pliant.language.placement import Attachment, Axis, Placement
 from pliant.language.scalar import AS_AT_START
-from pliant.parts.body import Body, Box, Cylinder, SlenderRod, Sphere, Tube
+from pliant.parts.body import Body, Box, Cylinder, Ellipsoid, SlenderRod, Sphere, Tube
 from pliant.parts.external_load import Wrench
 from pliant.parts.joint import Cylindrical, Planar, Prismatic, Revolute, Universal
 from pliant.parts.joint.coordinate import LengthCoordinate
@@ -35,6 +35,7 @@ from pliant.parts.surface import (
     CapsuleSurface,
     ConvexSurface,
     CylinderSurface,
+    EllipsoidSurface,
     HeightFieldSurface,
     MeshSurface,
     PlaneSurface,
@@ -42,7 +43,7 @@ from pliant.parts.surface import (
     SurfaceBase,
 )
 from pliant.parts.surface.solid import TriangleSurface
-from pliant.parts.surface.triangles import BOX, BOX_FACES, Triangles
+from pliant.parts.surface.triangles import BOX, BOX_FACES, Triangles, ball
 from pliant.robot.robot import RobotSpec
 from pliant.show.marks import (
     JointMark,
@@ -403,6 +404,7 @@ SHAPES: dict[type, Callable[[Any, Value], tuple[SolidForm, np.ndarray, float]]] 
     Tube: lambda shape, value: ("cylinder", _between_ends(shape, value), value(shape.outer_radius)),
     Box: lambda shape, value: ("box", _corners(shape, value), 0.0),
     Sphere: lambda shape, value: ("ball", np.zeros((1, 3)), value(shape.radius)),
+    Ellipsoid: lambda shape, value: ("ellipsoid", np.diag([value(axis) for axis in shape.semi_axes]), 0.0),
 }
 """Form, points in the body's axes from its centre (n x 3) [m] and radius [m] of a `Solid`."""
 
@@ -426,6 +428,9 @@ SURFACES: dict[type, Callable[[Any, Value], Look]] = {
     ),
     BoxSurface: lambda surface, value: (
         "faces", "z", 0.0, 0.0, Triangles(BOX * [value(x) / 2 for x in surface.size], BOX_FACES),
+    ),
+    EllipsoidSurface: lambda surface, value: (
+        "faces", "z", 0.0, 0.0, Triangles(ball().points * [value(x) for x in surface.semi_axes], ball().faces),
     ),
     ConvexSurface: _triangles,
     MeshSurface: _triangles,
