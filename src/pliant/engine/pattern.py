@@ -14,8 +14,8 @@ import casadi as ca
 import numpy as np
 import scipy
 
-from pliant.engine.model.system import RouteInstance, System
 from pliant.language.arrays import distinct
+from pliant.parts.assembly.system import RouteInstance, System
 
 # Systems up to this size, or at least this dense, are factorized as dense matrices.
 DENSE_UP_TO = 24

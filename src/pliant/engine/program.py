@@ -16,9 +16,9 @@ from pliant.engine.calls import Calls, read_numbers
 from pliant.engine.layout import COUNTS, INTEGERS, KERNELS, TablesStruct
 from pliant.engine.libraries import load_kernels, runtime
 from pliant.engine.model.inputs import InputPlan
-from pliant.engine.model.system import System
 from pliant.engine.tables import Tables, build_tables
 from pliant.engine.workspace import Workspace
+from pliant.parts.assembly.system import System
 
 if TYPE_CHECKING:
     from pliant.engine.binding import Binding

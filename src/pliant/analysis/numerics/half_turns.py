@@ -9,7 +9,7 @@ import numpy as np
 
 from pliant.engine.binding import Binding
 from pliant.engine.equations import Equations
-from pliant.engine.model.system import PLACEMENT_SIZE
+from pliant.parts.assembly.system import PLACEMENT_SIZE
 from pliant.parts.constraint import ROWS
 
 HALF_TURN = 0.98 * np.pi

@@ -10,8 +10,8 @@ import numpy as np
 import scipy
 
 from pliant.engine.binding import Binding
-from pliant.engine.model.entries import RodStation
 from pliant.engine.model.model import Model
+from pliant.parts.assembly.entries import RodStation
 
 Poses: TypeAlias = tuple[np.ndarray, np.ndarray]
 """Rotations and positions of all nodes."""

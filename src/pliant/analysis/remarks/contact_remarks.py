@@ -11,8 +11,8 @@ from pliant.analysis.remark import Words, remark
 from pliant.engine.binding import Binding
 from pliant.engine.contacts import Contacts
 from pliant.engine.equations import Equations
-from pliant.engine.model.contact_shapes import ContactShape
 from pliant.language.message_text import enumeration
+from pliant.parts.assembly.contact_shapes import ContactShape
 from pliant.parts.contact import LawNumbers
 
 USED = 1e-6

@@ -18,8 +18,8 @@ from pliant.analysis.remark import Words, remark
 from pliant.engine.binding import Binding
 from pliant.engine.contacts import contacts_at
 from pliant.engine.equations import Equations
-from pliant.engine.model.contact_shapes import ContactShape
 from pliant.language.message_text import enumeration
+from pliant.parts.assembly.contact_shapes import ContactShape
 
 HARMLESS = 1e-6
 """Depths up to this fraction of the robot's size are ignored."""

@@ -18,8 +18,8 @@ import numpy as np
 
 from pliant.engine.binding import Binding
 from pliant.engine.contacts import Contacts, contacts_at
-from pliant.engine.model.contact_shapes import ContactShape
 from pliant.engine.workspace import EvaluationError
+from pliant.parts.assembly.contact_shapes import ContactShape
 
 
 @dataclass(frozen=True)

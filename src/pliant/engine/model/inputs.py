@@ -9,10 +9,10 @@ from typing import Any
 import casadi as ca
 
 from pliant.engine.model.round_off import signal_weights
-from pliant.engine.model.signals import SignalTable, switch_states, switch_times
 from pliant.language.evaluate import to_node
 from pliant.language.parameter import Environment
 from pliant.language.time_series import TimeSeries
+from pliant.parts.assembly.signals import SignalTable, switch_states, switch_times
 from pliant.parts.input import PiecewiseInput, RampInput, SeriesInput, SineInput, StepInput
 
 HELD, EXPRESSION, SERIES = 0, 1, 2

@@ -7,11 +7,11 @@ from typing import Any
 
 import casadi as ca
 
-from pliant.engine.model.build import Build
-from pliant.engine.model.entries import CoordinateEntry, NodePlan
-from pliant.engine.model.system import Element
 from pliant.language.evaluate import Coefficient
 from pliant.language.scalar import AS_AT_START
+from pliant.parts.assembly.build import Build
+from pliant.parts.assembly.entries import CoordinateEntry, NodePlan
+from pliant.parts.assembly.system import Element
 from pliant.parts.body import Body, InertiaMatrix
 from pliant.parts.geometry import se3
 from pliant.parts.geometry.se3 import Pose

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
+from pliant.parts.assembly.build import Build
 from pliant.parts.geometry import se3
 from pliant.parts.geometry.se3 import Pose, scalars
 from pliant.parts.rod.chamber import STEADY, VARYING
@@ -22,7 +23,6 @@ from pliant.parts.section.base import MaterialValues, OneSection, SectionPropert
 from pliant.parts.section.material import FIBRE_LAWS, standardized
 
 if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
     from pliant.parts.rod.rod import Rod
     from pliant.parts.section.material import Material
 

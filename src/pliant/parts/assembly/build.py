@@ -10,34 +10,34 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from pliant.engine.model import placement_matrices
-from pliant.engine.model.entries import (
-    ArcEntry,
-    CarriedNode,
-    CoordinateEntry,
-    NodePlan,
-    PieceArguments,
-    Requirement,
-    RodPiece,
-    RodSpan,
-    RodStation,
-    TurnLimit,
-)
-from pliant.engine.model.signals import SignalTable
-from pliant.engine.model.system import Element, System, SystemBuilder
 from pliant.language.evaluate import Coefficient, StateExpressions, coefficient, evaluate, state_expressions
 from pliant.language.faults import Fault, SpecError
 from pliant.language.parameter import TIME, Environment
 from pliant.language.placement import Attachment, Axis, Placement, Rotation
 from pliant.language.scalar import Scalar
 from pliant.language.syntax import symbols, to_text
+from pliant.parts.assembly import placement_matrices
+from pliant.parts.assembly.entries import (
+    ArcEntry,
+    CarriedNode,
+    CoordinateEntry,
+    NodePlan,
+    PartsByName,
+    PieceArguments,
+    Requirement,
+    RodPiece,
+    RodSpan,
+    RodStation,
+    StrainSample,
+    TurnLimit,
+)
+from pliant.parts.assembly.signals import SignalTable
+from pliant.parts.assembly.system import Element, System, SystemBuilder
 from pliant.parts.formula.base import CoordinateForce, FrameConstraint, FrameForce, Inertia
 from pliant.parts.formula.route import RouteForce, measure
 from pliant.parts.geometry import cached_functions, se3, so3
 from pliant.parts.geometry.se3 import Pose
 from pliant.parts.motion import FIXED, ArcCoordinates, Motion, Quaternion
-from pliant.parts.rod.stations import StrainSample
-from pliant.robot.robot import RobotSpec
 
 
 class Column:
@@ -90,7 +90,7 @@ class Column:
 class Build:
     """Context for adding elements: values, frames, and the system under construction."""
 
-    def __init__(self, robot: RobotSpec) -> None:
+    def __init__(self, robot: PartsByName) -> None:
         names = Environment(robot.parameters)
         parameters = {name: ca.SX.sym(name) for name in names.independent}
         self.parameters = ca.vertcat(*parameters.values()) if parameters else ca.SX.sym("parameters", 0)
