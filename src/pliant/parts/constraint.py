@@ -1,7 +1,5 @@
 """Constraints between frames."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias

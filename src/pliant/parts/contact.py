@@ -1,7 +1,5 @@
 """Contacts: the contact law, and the collision shapes of bodies, rods and meshes."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

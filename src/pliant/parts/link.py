@@ -1,7 +1,5 @@
 """Links: force elements between two frames."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from functools import cache

@@ -1,7 +1,5 @@
 """Tendons: lines routed through points of the robot, with a given tension or elastic."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

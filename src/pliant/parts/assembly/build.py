@@ -1,7 +1,5 @@
 """RobotSpec to System: the context in which joints, links, loads and constraints are added."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property

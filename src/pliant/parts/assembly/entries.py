@@ -1,7 +1,5 @@
 """Records of a build: coordinates, arcs, pieces and turns of rods, carried nodes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol

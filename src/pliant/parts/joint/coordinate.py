@@ -1,7 +1,5 @@
 """Coordinates: the free motions of joints, with start, spring, damper, input or prescribed motion, and the forces on them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache

@@ -1,7 +1,5 @@
 """Joints: their base, those with fixed axes (revolute, prismatic, universal, cylindrical, planar, ...), and chains."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Membrane: point masses connected by ropes. It resists stretching only."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 

@@ -1,7 +1,5 @@
 """Shell: small rigid bodies connected by beams. It resists stretching, bending, shearing and twisting."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal

@@ -1,7 +1,5 @@
 """Chambers and muscles along a rod: pressure or force in, axial force and bending moment out."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations_with_replacement, permutations

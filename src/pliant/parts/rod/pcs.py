@@ -4,8 +4,6 @@ The coordinates of each segment are its free strains, up to six; its end follows
 strain.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

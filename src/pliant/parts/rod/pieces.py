@@ -10,8 +10,6 @@ Fixed strains are constants of a segment. If they are all zero for all parameter
 their kernels are shorter.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache

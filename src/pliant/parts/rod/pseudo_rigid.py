@@ -6,8 +6,6 @@ Rotations about x, y and z in this order do not commute, so bending about both a
 order; bending in a plane, twist alone and stretch at second order with the default map.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from functools import cache

@@ -1,7 +1,5 @@
 """The initial shape of a rod: pieces of constant strain in series, as numbers or expressions of parameters."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Contact surfaces of simple shapes: plane, sphere, capsule, cylinder, box and ellipsoid."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal

@@ -1,7 +1,5 @@
 """Common base of triangulated surfaces, which have their triangles once files have been read."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar, Literal, Self
