@@ -24,9 +24,17 @@ from pliant.engine import compiling, libraries
 from pliant.engine.c_code import kernel_code
 from pliant.engine.compiling import KERNEL_FLAGS, Source, is_sound
 from pliant.engine.kernel import Kernels, dense_function, frame_force_kernels, motion_kernels
-from pliant.engine.kernel_sources import kernel_library_source, note_name
 from pliant.engine.layout import KernelStruct
-from pliant.engine.libraries import CompileError, KernelCode, NoCompiler, build_library, find_compiler, load_kernels
+from pliant.engine.libraries import (
+    CompileError,
+    KernelCode,
+    NoCompiler,
+    build_library,
+    find_compiler,
+    kernel_library_source,
+    load_kernels,
+    note_name,
+)
 from pliant.engine.tables import build_tables
 from pliant.parts.external_load import DEAD, WRENCH
 from pliant.parts.motion import SCREW

@@ -6,7 +6,7 @@ import numpy as np
 
 import pliant
 from pliant.study.analyses import Motions
-from pliant.study.execution import packed, run_block
+from pliant.study.many import packed, run_block
 from pliant.study.structures import Values
 
 

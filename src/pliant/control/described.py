@@ -11,8 +11,7 @@ import numpy as np
 
 from pliant.analysis.equilibrium import Equilibrium, equilibrium
 from pliant.analysis.linearize import StateSpace, linearize
-from pliant.analysis.motion.plant import Plant
-from pliant.analysis.motion.sampled_control import Controller
+from pliant.analysis.motion.sampled_control import Controller, Plant
 from pliant.control.closed_loop import closed_loop
 from pliant.control.constraint import ConstraintControl
 from pliant.control.decentralized import Group, decentralized_lqr

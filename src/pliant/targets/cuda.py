@@ -9,7 +9,7 @@ from pydantic import Field
 
 from pliant._version import __version__
 from pliant.engine.equations import Equations
-from pliant.fleet.initial_states import assembled_start, rows_in_force
+from pliant.fleet.fleet import assembled_start, rows_in_force
 from pliant.fleet.methods import fleet_method
 from pliant.fleet.program import step_program, why_no_straight_line
 from pliant.fleet.robot import Robot, commanded_inputs, refuse
