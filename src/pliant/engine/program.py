@@ -69,7 +69,14 @@ class Program:
     @cached_property
     def jacobian_pattern(self) -> tuple[np.ndarray, scipy.sparse.csr_matrix]:
         """Position of each value of the constraint Jacobian in a matrix, and this matrix."""
-        return _jacobian_pattern(self.tables, self.m, self.nv)
+        # position of each value of the constraint Jacobian in a CSR matrix, and a matrix of this pattern
+        columns = self.nv
+        keys = self.tables.jacobian_rows * columns + self.tables.jacobian_columns
+        unique, slots = np.unique(keys, return_inverse=True)
+        indptr = np.searchsorted(unique, np.arange(self.m + 1) * columns)
+        indices = unique % columns if columns else unique
+        parts = (np.zeros(len(unique)), indices.astype(np.int32), indptr.astype(np.int32))
+        return slots.ravel(), _in_order(scipy.sparse.csr_matrix(parts, shape=(self.m, columns)))
 
     @property
     def code_size(self) -> int:
@@ -110,16 +117,6 @@ class Program:
             self._native = True
             for caller in self._callers:
                 caller.settled = True
-
-
-def _jacobian_pattern(tables: Tables, rows: int, columns: int) -> tuple[np.ndarray, scipy.sparse.csr_matrix]:
-    """Position of each value of the constraint Jacobian in a CSR matrix, and a matrix of this pattern."""
-    keys = tables.jacobian_rows * columns + tables.jacobian_columns
-    unique, slots = np.unique(keys, return_inverse=True)
-    indptr = np.searchsorted(unique, np.arange(rows + 1) * columns)
-    indices = unique % columns if columns else unique
-    parts = (np.zeros(len(unique)), indices.astype(np.int32), indptr.astype(np.int32))
-    return slots.ravel(), _in_order(scipy.sparse.csr_matrix(parts, shape=(rows, columns)))
 
 
 def _in_order(matrix: Any) -> Any:

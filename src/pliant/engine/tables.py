@@ -261,7 +261,9 @@ def elimination_order(system: System, matrix: Pattern, jacobian: tuple[list[int]
     rows = np.array(jacobian[0], dtype=int)
     by_row = np.argsort(rows, kind="stable")
     rows, columns = rows[by_row], np.array(jacobian[1], dtype=int)[by_row]
-    for first, count in _groups(system):
+    for first, count in [(c.row, c.kind.size) for c in system.constraints] + [
+        (c.row, 1) for c in system.linear_constraints
+    ]:
         begin, end = np.searchsorted(rows, [first, first + count])
         touched = distinct(rank[owner[columns[begin:end]]])
         enough = np.searchsorted(np.cumsum(sizes[order[touched]]), count)
@@ -269,11 +271,6 @@ def elimination_order(system: System, matrix: Pattern, jacobian: tuple[list[int]
             touched[min(int(enough), len(touched) - 1)] if len(touched) else len(rank)
         )
     return [int(k) for k in np.lexsort((np.arange(size), key[:, 1], key[:, 0]))]
-
-
-def _groups(system: System) -> list[tuple[int, int]]:
-    """First row and number of rows of every constraint."""
-    return [(c.row, c.kind.size) for c in system.constraints] + [(c.row, 1) for c in system.linear_constraints]
 
 
 def _element_graph(system: System, matrix: Pattern) -> Pattern:
@@ -365,7 +362,12 @@ def build_tables(system: System, plan: InputPlan) -> Tables:
     fill_route_tables(system, positions, integers, [kinds["route"].number(r.kind) for r in system.routes])
     jacobian_rows, jacobian_columns = _constraints(system, positions, integers, kinds["con"])
     kkt = saddle_pattern(system, pattern, (jacobian_rows, jacobian_columns), integers)
-    _rotations(system, integers)
+    # indices of unit quaternions in q and v, and of all other coordinates
+    pairs = system.quaternions()
+    q, v = np.array(pairs, dtype=int).reshape(-1, 2).T
+    integers["quat_q"], integers["quat_v"] = q, v
+    integers["plain_q"] = others(system.q_size, q[:, None] + np.arange(4))
+    integers["plain_v"] = others(system.v_size, v[:, None] + np.arange(3))
     contact_counts, contact_integers = contact_tables(system.contacts, SHAPE_FORMS)
     integers.update(contact_integers)
     kernels = _kernels(kinds, plan)
@@ -604,15 +606,6 @@ def _shared_inertias(system: System, positions: BlockPositions, integers: dict[s
     _pairs(system, positions, ordered, integers, "sharedpair")
 
 
-def _rotations(system: System, integers: dict[str, Any]) -> None:
-    """Indices of unit quaternions in q and v, and of all other coordinates."""
-    pairs = system.quaternions()
-    q, v = np.array(pairs, dtype=int).reshape(-1, 2).T
-    integers["quat_q"], integers["quat_v"] = q, v
-    integers["plain_q"] = others(system.q_size, q[:, None] + np.arange(4))
-    integers["plain_v"] = others(system.v_size, v[:, None] + np.arange(3))
-
-
 def _tree_positions(system: System, integers: dict[str, Any], positions: BlockPositions) -> None:
     integers["colptr"], integers["row"] = positions.pattern.indptr, positions.pattern.indices
     every = np.arange(len(system.elements))
@@ -845,7 +838,15 @@ def is_solved_by_tree(system: System) -> bool:
     so these must be few."""
     if not system.v_size or not _has_tree_form(system):
         return False
-    average = _mean_path(system)
+    # rates on the path from an element to the ground, including its own, averaged over all rates
+    way = [0] * len(system.nodes)
+    total = 0
+    for element in system.elements:
+        rates = way[element.base] + element.v_size
+        total += element.v_size * rates
+        for node in element.nodes:
+            way[node] = rates
+    average = total / system.v_size
     return average >= TREE.from_rates and unknowns_beside(system) <= TREE.most_beside * average
 
 
@@ -864,15 +865,3 @@ def _has_tree_form(system: System) -> bool:
         for force in system.coordinate_forces
     )
     return not joined and not system.routes and all(is_articulated(system, inert) for inert in system.inertias)
-
-
-def _mean_path(system: System) -> float:
-    """Rates on the path from an element to the ground, including its own, averaged over all rates."""
-    way = [0] * len(system.nodes)
-    total = 0
-    for element in system.elements:
-        rates = way[element.base] + element.v_size
-        total += element.v_size * rates
-        for node in element.nodes:
-            way[node] = rates
-    return total / system.v_size

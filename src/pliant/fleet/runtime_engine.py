@@ -39,9 +39,6 @@ class RuntimeEngine(Engine):
         self._inputs = [eqs.inputs.index(name) for name in group.inputs]
         self._own = [bound] * group.count
         self._runs: list[_Run | None] = [None] * group.count
-        self._check_memory()
-
-    def _check_memory(self) -> None:
         run = make_run(self._bound, self._method)
         needed, free = run.memory * self._group.count, _free_memory()
         if needed > 0.8 * free:

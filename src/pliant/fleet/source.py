@@ -125,7 +125,7 @@ def _private_names(text: str) -> set[str]:
         elif line.startswith(("typedef ", "} ")) and line.endswith(";") and ")(" not in line:
             names.add(_last_word(line.partition(" __attribute__")[0]))
     for before, after in pairwise(text.split("{")):
-        if _last_line(before).startswith(("enum ", "typedef enum ")):
+        if before.rpartition("\n")[2].startswith(("enum ", "typedef enum ")):
             members = (x.partition("=")[0].strip() for x in _without_comments(after.partition("}")[0]).split(","))
             names.update(filter(None, members))
     return names - _macros(text)
@@ -133,10 +133,6 @@ def _private_names(text: str) -> set[str]:
 
 def _last_word(text: str) -> str:
     return text.rstrip(" ;").split()[-1].lstrip("*")
-
-
-def _last_line(text: str) -> str:
-    return text.rpartition("\n")[2]
 
 
 def _without_comments(text: str) -> str:

@@ -88,7 +88,7 @@ def output_sensitivity(
 
     asked = Simulate(until=t[1], begin=t[0], method=method, save_at=np.asarray(times), save_between=True)
     result = asked.motion(eqs, prepare)
-    values = _side_by_side(result, outputs)
+    values = np.concatenate([result[name].values.reshape(len(result.time), -1) for name in outputs], axis=1)
     if result.status != "completed":
         return OutputSensitivity(result, values, np.full((*values.shape, len(names)), np.nan))
     changes = kept[0].sample_X, kept[0].sample_V
@@ -143,10 +143,6 @@ def _refuse(eqs: Equations, outputs: Sequence[str], *, at_rest: bool = False) ->
     reason = why_not(eqs, outputs, at_rest=at_rest)
     if reason:
         raise ValueError(f"no exact derivatives: {reason}")
-
-
-def _side_by_side(result: Result, outputs: Sequence[str]) -> np.ndarray:
-    return np.concatenate([result[name].values.reshape(len(result.time), -1) for name in outputs], axis=1)
 
 
 class _Tangent:

@@ -199,7 +199,12 @@ class _MotionsTogether:
         starts = [start if case.start is None else case.start for case in cases]
         self.states = _states(self.here, starts, request.begin)
         self.quick = UninterruptedRuns(request, eqs, kept)
-        self.rates = _rates(self.quick, self.here, self.states)
+        # the fastest rate of each case at its start [1/s], where it is of use; NaN elsewhere
+        rates = np.full(len(self.here), np.nan)
+        sound = [k for k, state in enumerate(self.states) if isinstance(state, State)] if self.quick.possible else []
+        if sound:
+            rates[sound] = self.quick.rates([(self.here[k].binding, self.states[k]) for k in sound])
+        self.rates = rates
 
     def run(self, some: range, finished: Finished, room: Room) -> None:
         """Run some of the cases."""
@@ -269,15 +274,6 @@ def _states(here: Sequence[Any], starts: Sequence[Any], begin: float) -> list[An
         if states[k] is None and isinstance(eqs, Equations):
             states[k] = _or_reason(state_at, eqs, starts[k], begin, where="start")
     return states
-
-
-def _rates(quick: UninterruptedRuns, here: Sequence[Any], states: Sequence[Any]) -> np.ndarray:
-    """The fastest rate of each case at its start [1/s], where it is of use; NaN elsewhere."""
-    rates = np.full(len(here), np.nan)
-    sound = [k for k, state in enumerate(states) if isinstance(state, State)] if quick.possible else []
-    if sound:
-        rates[sound] = quick.rates([(here[k].binding, states[k]) for k in sound])
-    return rates
 
 
 def _or_reason(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:

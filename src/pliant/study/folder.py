@@ -81,7 +81,17 @@ class Journal:
 
     def append(self, case: int, outcome: Outcome) -> None:
         """Write the outcome of a case. Raises ResultFileError, with the file unchanged, if the disk is full."""
-        record = _record(case, outcome)
+        arrays = {name: (axes, np.asarray(x, dtype="<f8")) for name, (axes, x) in outcome.arrays.items()}
+        about = {
+            "case": case,
+            "status": outcome.status,
+            "message": outcome.message,
+            "arrays": {name: [axes, x.shape] for name, (axes, x) in arrays.items()},
+            "labels": outcome.labels,
+        }
+        text = json.dumps(about, ensure_ascii=False).encode()
+        numbers = b"".join(x.tobytes() for _, x in arrays.values())
+        record = _HEAD.pack(_MARK, len(text), len(numbers), zlib.crc32(numbers, zlib.crc32(text))) + text + numbers
         try:
             rest = memoryview(record)
             while rest:
@@ -103,20 +113,6 @@ class Journal:
         """Synchronize everything to disk."""
         os.fsync(self._file)
         os.close(self._file)
-
-
-def _record(case: int, outcome: Outcome) -> bytes:
-    arrays = {name: (axes, np.asarray(x, dtype="<f8")) for name, (axes, x) in outcome.arrays.items()}
-    about = {
-        "case": case,
-        "status": outcome.status,
-        "message": outcome.message,
-        "arrays": {name: [axes, x.shape] for name, (axes, x) in arrays.items()},
-        "labels": outcome.labels,
-    }
-    text = json.dumps(about, ensure_ascii=False).encode()
-    numbers = b"".join(x.tobytes() for _, x in arrays.values())
-    return _HEAD.pack(_MARK, len(text), len(numbers), zlib.crc32(numbers, zlib.crc32(text))) + text + numbers
 
 
 def records(path: Path) -> Iterator[tuple[int, Outcome, int]]:
@@ -246,7 +242,13 @@ class OpenSweep:
     ) -> None:  # fmt: skip
         """labels: of the axes of the results of each structure. asked: further entries of the manifest."""
         self.path = file_name("folder", folder)
-        self._make_folder()
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as reason:
+            raise ResultFileError(f"cannot create the folder {self.path}: {reason.strerror or reason}") from None
+        others = [x.name for x in self.path.iterdir() if x.name != LOCK and not x.name.startswith(".")]
+        if others and MANIFEST not in others and not set(others) <= {CASES}:
+            raise ResultFileError(f"the folder {self.path} contains other files ({min(others)}); choose a new one")
         self._lock = _Lock(self.path / LOCK)
         try:
             manifest = _manifest(cases, robots, labels, asked)
@@ -258,15 +260,6 @@ class OpenSweep:
         except BaseException:
             self._lock.release()
             raise
-
-    def _make_folder(self) -> None:
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-        except OSError as reason:
-            raise ResultFileError(f"cannot create the folder {self.path}: {reason.strerror or reason}") from None
-        others = [x.name for x in self.path.iterdir() if x.name != LOCK and not x.name.startswith(".")]
-        if others and MANIFEST not in others and not set(others) <= {CASES}:
-            raise ResultFileError(f"the folder {self.path} contains other files ({min(others)}); choose a new one")
 
     def _begin(self, cases: Cases, manifest: Mapping[str, Any]) -> None:
         names = list(cases.names)

@@ -119,7 +119,12 @@ def lowest_eigenpairs(at: SparseMatrices, count: int, *, symmetric: bool) -> Eig
             raise NotConverged("too many eigenvalues are of about one size")
     x = np.hstack([rigid, x[:, kept]])[:, order]
     values, doubts = values[order], np.concatenate([np.zeros(rigid.shape[1]), doubts[kept]])[order]
-    _check(at, inverse, values, x)
+    # raise NotConverged if (value^2 M + value C + K) x is a force whose response exceeds a fraction of x
+    force = (at.M @ x) * values**2 + (at.C @ x) * values + at.K @ x
+    for k in range(len(values)):
+        moved = inverse.matvec(force[:, k].real) + 1j * inverse.matvec(force[:, k].imag)
+        if np.linalg.norm(moved) > RESIDUAL * np.linalg.norm(x[:, k]):
+            raise NotConverged(f"the eigenvalue {values[k]:.4g} has a residual")
     return Eigenpairs(values, x, doubts)
 
 
@@ -169,12 +174,3 @@ def _improved(at: SparseMatrices, values: np.ndarray, x: np.ndarray, symmetric: 
     with np.errstate(divide="ignore", invalid="ignore"):
         doubts = np.fmin(share / np.abs(slope), np.sqrt(share / np.abs(m)))
     return Eigenpairs(values, x, np.maximum(doubts, 1e-9 * size * (np.abs(values.imag) <= 1e-9 * size)))
-
-
-def _check(at: SparseMatrices, inverse: scipy.sparse.linalg.LinearOperator, values: np.ndarray, x: np.ndarray) -> None:
-    """Raise NotConverged if (value^2 M + value C + K) x is a force whose response exceeds a fraction of x."""
-    force = (at.M @ x) * values**2 + (at.C @ x) * values + at.K @ x
-    for k in range(len(values)):
-        moved = inverse.matvec(force[:, k].real) + 1j * inverse.matvec(force[:, k].imag)
-        if np.linalg.norm(moved) > RESIDUAL * np.linalg.norm(x[:, k]):
-            raise NotConverged(f"the eigenvalue {values[k]:.4g} has a residual")

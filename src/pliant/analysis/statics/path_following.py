@@ -168,7 +168,11 @@ class PathFollower:
                 point, step = ended, min(SETTINGS.first_step, self.max_step)
                 self.statics.remember_contacts(point)
                 continue
-            new = _bent(point, new, step)
+            # the new point for the next step: with the rate of change of the tangent, and its own scaling
+            assert point.tangent is not None
+            assert new.tangent is not None
+            bend = new.tangent.plus(point.tangent.times(-1.0)).times(1.0 / step)
+            new = replace(new, bend=bend, scaling=stiffness_scaling(new.at))
             self.record.add(new)
             if (new.value - self.first) * np.sign(self.to - self.first) < -abs(self.to - self.first):
                 return Status.STOPPED, self._ending(
@@ -393,14 +397,6 @@ class PathFollower:
 
     def _no_branch(self, point: EquilibriumPoint) -> str:
         return f"no branch was found at '{self.statics.loading.name}' = {point.value:.6g}. Give a small imperfection instead."
-
-
-def _bent(point: EquilibriumPoint, new: EquilibriumPoint, step: float) -> EquilibriumPoint:
-    """The new point for the next step: with the rate of change of the tangent, and its own scaling."""
-    assert point.tangent is not None
-    assert new.tangent is not None
-    bend = new.tangent.plus(point.tangent.times(-1.0)).times(1.0 / step)
-    return replace(new, bend=bend, scaling=stiffness_scaling(new.at))
 
 
 def _contacts_changed(point: EquilibriumPoint, new: EquilibriumPoint) -> bool:

@@ -164,7 +164,9 @@ class Relaxation:
         left: _PoseEquations | None = None
         away, remembered = False, self._statics.bound
         if self._stable:
-            self._soften(self._softness(pose), pose)
+            softness = self._softness(pose)
+            self._is_soft = softness > 0
+            self._compliance, self._first_gap = softness * pose.at.row_sizes**2, self._gap(pose)
         if self._is_soft:
             pose = self._at(q, np.zeros(self._bound.m))
         while self._iterations < SETTINGS.iterations and self._radius > SETTINGS.least_radius and not time_is_up():
@@ -174,7 +176,11 @@ class Relaxation:
             plain = self._newton(pose, tangent, force, phi)
             sound = plain is not None and (plain[1].sound or not self._stable)
             if self._is_soft and sound and self._springs_balance(pose):
-                self._harden(pose)
+                # stiffen the springs that replace constraints, and finally restore the constraints
+                gap = self._gap(pose)
+                factor = 0.0 if gap <= SETTINGS.nearly_closed else 0.3 if gap > 0.5 * self._first_gap else 0.1
+                self._compliance, self._is_soft = factor * self._compliance, factor > 0
+                self._radius = 1.0
                 continue
             if plain is not None and plain[0].extent < SETTINGS.in_balance and self._forces_balance(pose):
                 pushed = None if sound else self._push(pose)
@@ -397,11 +403,6 @@ class Relaxation:
         square = float(np.sum((phi / pose.at.row_sizes) ** 2))
         return square / (SETTINGS.beyond * lost * max(abs(float(phi @ step.multipliers)), 1e-300))
 
-    def _soften(self, softness: float, pose: _PoseEquations) -> None:
-        """Replace constraints by springs."""
-        self._is_soft = softness > 0
-        self._compliance, self._first_gap = softness * pose.at.row_sizes**2, self._gap(pose)
-
     def _springs_balance(self, pose: _PoseEquations) -> bool:
         """Whether the springs that replace constraints roughly balance the robot's forces."""
         at = pose.at
@@ -410,13 +411,6 @@ class Relaxation:
         return bool(
             gaps.max() <= SETTINGS.roughly * self._gap(pose) and forces.max() <= SETTINGS.roughly * carried.max()
         )
-
-    def _harden(self, pose: _PoseEquations) -> None:
-        """Stiffen the springs that replace constraints, and finally restore the constraints."""
-        gap = self._gap(pose)
-        factor = 0.0 if gap <= SETTINGS.nearly_closed else 0.3 if gap > 0.5 * self._first_gap else 0.1
-        self._compliance, self._is_soft = factor * self._compliance, factor > 0
-        self._radius = 1.0
 
     def _settled(
         self, pose: _PoseEquations, step: _Step, share: float, metric: Any
