@@ -16,7 +16,8 @@ import pytest
 import scipy.linalg as la
 
 import pliant
-from pliant.engine import binding, calls, compiling, ctypes_calls, libraries, workspace
+from pliant.engine import binding, compiling, ctypes_calls, libraries, workspace
+from pliant.engine import program as calls
 from pliant.engine.binding import Binding
 from pliant.engine.compiling import find_compiler
 from pliant.engine.program import Program

@@ -15,8 +15,7 @@ from pliant.analysis.numerics.labelled_arrays import Variable
 from pliant.analysis.numerics.state import assemble, driven_words, given_state, moved_onto_constraints
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.remark import RemarkRule, remark
-from pliant.analysis.remarks.contact_remarks import friction_supports, sliding_words
-from pliant.analysis.remarks.crossing_surfaces import overlapping_parts
+from pliant.analysis.remarks.contact_remarks import friction_supports, overlapping_parts, sliding_words
 from pliant.analysis.remarks.input_limits import inputs_beyond_limits
 from pliant.analysis.remarks.validity import (
     beyond_range,
@@ -85,7 +84,7 @@ def _row(entries: Sequence[tuple[str, str, float]]) -> CoordinateRow:
     return CoordinateRow(name, "" if unit in ("-", "") else unit, shown, len(entries))
 
 
-SHOWN = 24
+PAIRS_SHOWN = 24
 """Number of coordinates of a short table."""
 
 
@@ -179,13 +178,16 @@ class Equilibrium(AnalysisResult):
         outputs = [(heading(name, units[name]), number_text(value)) for name, value in self.outputs.items()]
         rows = coordinate_rows(eqs.model, self.q)
         coordinates = [(heading(row.name, row.unit), row.value) for row in rows]
-        if len(self.q) > sum(row.count == 1 for row in rows[:SHOWN]):
-            coordinates.insert(SHOWN, ("...", f"{len(self.q)} in all: `coordinates`, --json"))
+        if len(self.q) > sum(row.count == 1 for row in rows[:PAIRS_SHOWN]):
+            coordinates.insert(PAIRS_SHOWN, ("...", f"{len(self.q)} in all: `coordinates`, --json"))
         balance = [("largest unbalanced force", f"{self.residual:.2g}")]
         tables = (("input", self.input_rows), ("output", outputs), ("coordinate", coordinates), ("", balance))
         return tuple(
             Sheet(
-                (what, "value" if what else ""), tuple(pairs), first=first_rows(len(pairs), SHOWN + 1), words=f"{what}s"
+                (what, "value" if what else ""),
+                tuple(pairs),
+                first=first_rows(len(pairs), PAIRS_SHOWN + 1),
+                words=f"{what}s",
             )
             for what, pairs in tables
             if pairs

@@ -14,7 +14,7 @@ from pydantic import Field
 from pliant.analysis.base import Analysis, AnyNumber, Metres, Option, PoseGiven, PureNumber, function_of
 from pliant.analysis.numerics.blas_threads import on_one_blas_thread
 from pliant.analysis.numerics.configuration_group import ConfigurationGroup
-from pliant.analysis.numerics.independent_coordinates import null_space
+from pliant.analysis.numerics.saddle import null_space
 from pliant.analysis.numerics.state import assemble, given_state
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.remark import remark

@@ -12,16 +12,14 @@ from pliant.analysis.numerics.state import INITIAL, AssembledState, Start, assem
 from pliant.analysis.states import state_at
 from pliant.engine.core import check_names
 from pliant.engine.equations import Equations, need_equations
-from pliant.engine.model.limits import refused_cases
+from pliant.engine.model.model import refused_cases
 from pliant.engine.outputs import output_names
-from pliant.fleet.cpu import Cpu
-from pliant.fleet.cuda import Cuda
-from pliant.fleet.cuda_runtime_engine import CudaRuntimeEngine
-from pliant.fleet.engine import Engine, Group
+from pliant.fleet.cpu import Cpu, Engine, Group
+from pliant.fleet.cuda_runtime_engine import Cuda, CudaRuntimeEngine
 from pliant.fleet.methods import fleet_method
-from pliant.fleet.program import TooLong, why_no_straight_line
 from pliant.fleet.robot import commanded_inputs, refuse
 from pliant.fleet.runtime_engine import RuntimeEngine
+from pliant.fleet.source import TooLong, why_no_straight_line
 from pliant.fleet.straight_line_engine import StraightLineEngine
 from pliant.language.arguments import ArgumentError, choice, is_number, mapping, name_tuple, real, whole
 

@@ -15,8 +15,7 @@ from pliant.engine.layout import RuntimeStatus
 from pliant.engine.outputs import evaluate_outputs, output_size
 from pliant.engine.time_loop import TimeLoop
 from pliant.engine.workspace import EvaluationError
-from pliant.fleet.cpu import Cpu
-from pliant.fleet.engine import Engine, Group
+from pliant.fleet.cpu import Cpu, Engine, Group
 from pliant.language.arguments import ArgumentError
 
 DIVERGED, NO_MEMORY = 1, 2

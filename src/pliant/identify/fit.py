@@ -23,13 +23,13 @@ from pliant.analysis.result import Along, AnalysisResult, Sheet
 from pliant.engine.core import check_names
 from pliant.engine.equations import Equations
 from pliant.engine.model.model import Model
-from pliant.engine.model.recorded_inputs import driving_columns
 from pliant.engine.outputs import output_units
 from pliant.identify.measurement import Measurement, prediction_of, samples_of
 from pliant.identify.recording import (
     LEAST_REST,
     check_recording,
     compared_columns,
+    driving_columns,
     missing_rows,
     plateaus,
     thousandths,

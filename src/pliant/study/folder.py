@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from pliant.analysis.numerics.netcdf_files import ResultFileError
-from pliant.analysis.numerics.versions import versions
+from pliant.analysis.numerics.result import versions
 from pliant.engine.compiling import lock_file
 from pliant.language.arguments import ArgumentError, file_name
 from pliant.language.files import write_whole

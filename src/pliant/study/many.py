@@ -25,9 +25,8 @@ from pliant.analysis.equilibrium import FindEquilibrium
 from pliant.analysis.linearize import Linearize
 from pliant.analysis.modes import Modes
 from pliant.analysis.numerics.netcdf_files import save_dataset
-from pliant.analysis.numerics.result import INTERRUPTED
+from pliant.analysis.numerics.result import INTERRUPTED, versions
 from pliant.analysis.numerics.status import AnalysisFailed
-from pliant.analysis.numerics.versions import versions
 from pliant.analysis.simulate import Simulate
 from pliant.engine.equations import Equations
 from pliant.language.arguments import ArgumentError, choice, file_name, known_keywords, mapping, name_tuple, whole

@@ -30,10 +30,10 @@ from pliant.analysis.numerics.result import (
     Timing,
     no_such,
     profile_axes,
+    versions,
 )
 from pliant.analysis.numerics.state import AssembledState
 from pliant.analysis.numerics.status import Status
-from pliant.analysis.numerics.versions import versions
 from pliant.analysis.remark import Remark, remarks_on
 from pliant.analysis.result import AnalysisResult, Examined, Sheet
 from pliant.engine.binding import Binding

@@ -17,17 +17,15 @@ from pliant.analysis.integrators import ExplicitRungeKutta, GeneralizedAlpha, Me
 from pliant.analysis.motion.current_state import Now
 from pliant.analysis.motion.derived_quantities import ActiveBinding, SavedStates
 from pliant.analysis.motion.events import Event, EventMonitor
-from pliant.analysis.motion.job import Job, Prepare
-from pliant.analysis.motion.kinematic_inputs import KinematicInputs
+from pliant.analysis.motion.job import Job, KinematicInputs, Prepare
 from pliant.analysis.motion.method_choice import MethodChange, MethodChoice, MethodMonitor, after_failure, choose_method
 from pliant.analysis.motion.result import Result, RunRecord, RunStart, StepRecord, result_of, timing_of
 from pliant.analysis.motion.sampled_control import Controller, SampledLoop, model_controllers
-from pliant.analysis.numerics.half_turns import prescribed_half_turn
-from pliant.analysis.numerics.independent_coordinates import PartitionError, partition
 from pliant.analysis.numerics.law_ranges import law_range_texts
 from pliant.analysis.numerics.netcdf_files import load_writer
 from pliant.analysis.numerics.result import INTERRUPTED, KEPT, STILL_RUNNING
-from pliant.analysis.numerics.state import INITIAL, AssembledState, assemble, given_state
+from pliant.analysis.numerics.saddle import PartitionError, partition
+from pliant.analysis.numerics.state import INITIAL, AssembledState, assemble, given_state, prescribed_half_turn
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.states import state_at
 from pliant.engine.binding import Binding

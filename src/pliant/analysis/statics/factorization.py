@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import scipy
 
-from pliant.analysis.numerics.independent_coordinates import null_space
+from pliant.analysis.numerics.saddle import null_space
 from pliant.analysis.statics.stability import is_symmetric, negative_eigenvalues, stiffness_scaling
-from pliant.engine.linearized import LinearizedEquations
+from pliant.engine.binding import LinearizedEquations
 
 
 @dataclass(frozen=True)

@@ -12,16 +12,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy
 
-from pliant.analysis.numerics.independent_coordinates import null_space
-from pliant.analysis.numerics.quadratic_eigenvalues import EPS, MasslessMotion, eigenpairs
-from pliant.analysis.numerics.saddle import on_allowed_motions
-from pliant.analysis.numerics.sparse_eigenvalues import (
+from pliant.analysis.numerics.quadratic_eigenvalues import (
+    EPS,
+    MasslessMotion,
     NotConverged,
     SparseMatrices,
+    eigenpairs,
     lowest_eigenpairs,
     lowest_real_modes,
 )
-from pliant.engine.linearized import LinearizedEquations
+from pliant.analysis.numerics.saddle import null_space, on_allowed_motions
+from pliant.engine.binding import LinearizedEquations
 
 
 @dataclass(frozen=True)
