@@ -62,14 +62,9 @@ class Manipulability:
 
 @on_one_blas_thread
 def manipulability(
-    eqs: Equations,
-    frame: str,
-    q: Any,
-    *,
-    rotation: bool = False,
-    per_radian: float = 1.0,
+    eqs: Equations, frame: str, q: Any, *, rotation: bool = False, per_radian: float = 1.0,
     parameters: Values | None = None,
-) -> Manipulability:
+) -> Manipulability:  # fmt: skip
     """Manipulability of a frame in a pose (positions or a State): of its velocity, with `rotation` of its angular velocity too.
 
     per_radian: length [m] by which angular velocities are scaled if both are used. Constraints are respected.

@@ -164,14 +164,9 @@ class Binding:
 
     @classmethod
     def of(
-        cls,
-        program: Program,
-        *,
-        constants: Any = None,
-        parameters: Any = None,
-        held: Any = None,
+        cls, program: Program, *, constants: Any = None, parameters: Any = None, held: Any = None,
         input_kind: Any = None,
-    ) -> Binding:
+    ) -> Binding:  # fmt: skip
         """A binding with all rows and forces active; missing values are those of the system and its plan, or zero."""
         system, plan = program.system, program.plan
         forces = (system.coordinate_forces, system.frame_forces, system.routes)
@@ -480,28 +475,16 @@ class Binding:
         return out
 
     def batch(
-        self,
-        time: Any,
-        q: Any,
-        v: Any,
-        contacts: Contacts | None = None,
-        *,
-        with_energies: bool = True,
+        self, time: Any, q: Any, v: Any, contacts: Contacts | None = None, *, with_energies: bool = True,
         with_poses: bool = True,
-    ) -> Batch:
+    ) -> Batch:  # fmt: skip
         """Quantities along a motion: time [n], q [n x nq], v [n x nv]; contacts: recorded ones, if known. Energies, which require
         forces, and poses and twists may be omitted."""
         given = [np.ascontiguousarray(x, dtype=float) for x in (time, q, v)]
         count, nodes, signals = len(given[0]), len(self.system.nodes) * with_poses, self.system.signal_count
         shapes = (
-            (5 * with_energies,),
-            (len(self.held),),
-            (signals,),
-            (signals,),
-            (nodes, 3, 3),
-            (nodes, 3),
-            (nodes, 6),
-        )
+            (5 * with_energies,), (len(self.held),), (signals,), (signals,), (nodes, 3, 3), (nodes, 3), (nodes, 6),
+        )  # fmt: skip
         found = [np.zeros((count, *shape)) for shape in shapes]
         w = self.program.workspace(self)
         address = extension_module().address
@@ -514,15 +497,9 @@ class Binding:
         return Batch(*found)
 
     def carried(
-        self,
-        time: Any,
-        q: Any,
-        v: Any,
-        a: Any,
-        multipliers: Any,
-        nodes: Sequence[int],
+        self, time: Any, q: Any, v: Any, a: Any, multipliers: Any, nodes: Sequence[int],
         contacts: Contacts | None = None,
-    ) -> np.ndarray:
+    ) -> np.ndarray:  # fmt: skip
         """World wrenches (force, moment about the world's origin) transmitted by nodes to their bases in states of a motion: the
         sum over everything fixed to them or supported by them, as exerted by the base on the node. n x nodes x 6."""
         given = [np.ascontiguousarray(x, dtype=float) for x in (time, q, v, a, multipliers)]

@@ -158,14 +158,9 @@ class Equations:
                 return here
         try:
             key = (
-                "at",
-                within_limits,
-                *sorted(parameters),
-                None,
-                *_sorted(self._inputs | inputs),
-                None,
+                "at", within_limits, *sorted(parameters), None, *_sorted(self._inputs | inputs), None,
                 *_sorted(self._parameters | parameters),
-            )
+            )  # fmt: skip
             hash(key)
         except TypeError:  # not a number: reported by `_changed`
             return self._changed(inputs, parameters, within_limits=within_limits)

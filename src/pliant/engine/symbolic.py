@@ -300,16 +300,9 @@ def _constraint_kernel(c: ConstraintInstance, tree: Tree, theta: Any) -> Any:
 
 
 def _distributed(
-    system: System,
-    q: Any,
-    v: Any,
-    a: Any,
-    theta: Any,
-    tree: Tree,
-    wrenches: list[Any],
-    residual: list[Any],
+    system: System, q: Any, v: Any, a: Any, theta: Any, tree: Tree, wrenches: list[Any], residual: list[Any],
     gravity: Any,
-) -> tuple[Any, Any]:
+) -> tuple[Any, Any]:  # fmt: skip
     """Add forces of non-rigid inertia; returns kinetic and gravitational energy."""
     kinetic: Any = 0
     weight: Any = 0

@@ -93,19 +93,11 @@ class Fleet:
     """
 
     def __init__(
-        self,
-        eqs: Equations,
-        count: int,
-        *,
-        device: Literal["cpu", "cuda"] = "cpu",
-        precision: Literal["double", "single"] | None = "double",
-        method: Method | str | None = None,
-        step: float | None = None,
-        inputs: str | Sequence[str] | None = None,
-        parameters: Mapping[str, Any] | None = None,
-        start: Start = None,
-        threads: int | None = None,
-    ) -> None:
+        self, eqs: Equations, count: int, *, device: Literal["cpu", "cuda"] = "cpu",
+        precision: Literal["double", "single"] | None = "double", method: Method | str | None = None,
+        step: float | None = None, inputs: str | Sequence[str] | None = None,
+        parameters: Mapping[str, Any] | None = None, start: Start = None, threads: int | None = None,
+    ) -> None:  # fmt: skip
         """Generate and compile the code of the robot's equations, and set all robots to their initial state.
 
         eqs: the equations, with their inputs and parameters (`eqs.at`).

@@ -23,14 +23,9 @@ class StraightLineEngine(Engine):
     name = "straight-line code"
 
     def __init__(
-        self,
-        eqs: Equations,
-        group: Group,
-        device: Cpu | Cuda,
-        method: Method,
-        rows: Sequence[int],
+        self, eqs: Equations, group: Group, device: Cpu | Cuda, method: Method, rows: Sequence[int],
         sizes: Sequence[float],
-    ) -> None:
+    ) -> None:  # fmt: skip
         """rows, sizes: active constraint rows by index, and the reference sizes of their values."""
         self._robot = Robot(eqs, group.inputs, group.parameters, rows, sizes)
         self._programs: dict[Any, Any] = {}

@@ -359,14 +359,9 @@ def _run(kind: str, eqs: Equations, output: str, times: np.ndarray, rest_at: Seq
             static[-1] = np.full_like(static[-1], np.nan)
     static_s = time.perf_counter() - start
     run = simulate(
-        eqs,
-        float(times[-1]),
-        begin=float(times[0]),
-        method=method,
-        save_at=times,
-        save_between=True,
+        eqs, float(times[-1]), begin=float(times[0]), method=method, save_at=times, save_between=True,
         on_failure="return",
-    )
+    )  # fmt: skip
     if run.interrupted:
         raise KeyboardInterrupt
     if run.status != "completed":
@@ -377,16 +372,9 @@ def _run(kind: str, eqs: Equations, output: str, times: np.ndarray, rest_at: Seq
 
 
 def _row(
-    run: _Run,
-    changed: Sequence[str],
-    output: str,
-    measured: np.ndarray,
-    times: np.ndarray,
-    inside: np.ndarray,
-    static_times: np.ndarray,
-    static: np.ndarray,
-    reference: str,
-) -> Comparison:
+    run: _Run, changed: Sequence[str], output: str, measured: np.ndarray, times: np.ndarray, inside: np.ndarray,
+    static_times: np.ndarray, static: np.ndarray, reference: str,
+) -> Comparison:  # fmt: skip
     eqs, output_unit = run.eqs, output_units(run.eqs.model)[output]
     unit = thousandths(output_unit)
     there = np.all(np.isfinite(measured), axis=1)
@@ -400,31 +388,17 @@ def _row(
     named = rods_named(rods, changed[0]) if len(changed) == 1 else [*rods] if len(rods) == 1 else []
     length = 1e3 * float(eqs.model.environment.value(rods[named[0]].length)) if named else float("nan")
     return Comparison(
-        rod=run.kind,
-        states=len(eqs.coordinates) + len(eqs.rates),
-        derive_s=eqs.derive_seconds + eqs.binding.program.table_seconds,
-        compile_s=run.compile_s,
-        static_s=run.static_s,
-        run_s=run.run_s,
-        realtime_factor=float((times[-1] - times[0]) / run.run_s),
-        mean_error_mm=mean,
-        max_error_mm=float(distance.max()),
+        rod=run.kind, states=len(eqs.coordinates) + len(eqs.rates),
+        derive_s=eqs.derive_seconds + eqs.binding.program.table_seconds, compile_s=run.compile_s,
+        static_s=run.static_s, run_s=run.run_s, realtime_factor=float((times[-1] - times[0]) / run.run_s),
+        mean_error_mm=mean, max_error_mm=float(distance.max()),
         static_mean_error_mm=float(at_rest.mean()) if at_rest.size else float("nan"),
         mean_error_percent=100 * mean / reach if reach else float("nan"),
-        mean_error_percent_of_rod=100 * mean / length if unit == "mm" else float("nan"),
-        time=times,
-        path=run.path,
-        measured=measured,
-        static_times=static_times,
-        static_path=run.static,
-        code_kb=eqs.binding.program.code_size / 1e3,
-        memory_kb=eqs.binding.program.memory(eqs.binding) / 1e3,
-        remarks=run.remarks,
-        unit=unit,
-        output=output,
-        output_unit=output_unit,
-        reference=reference,
-    )
+        mean_error_percent_of_rod=100 * mean / length if unit == "mm" else float("nan"), time=times, path=run.path,
+        measured=measured, static_times=static_times, static_path=run.static,
+        code_kb=eqs.binding.program.code_size / 1e3, memory_kb=eqs.binding.program.memory(eqs.binding) / 1e3,
+        remarks=run.remarks, unit=unit, output=output, output_unit=output_unit, reference=reference,
+    )  # fmt: skip
 
 
 def _failed_row(failed: _Failed, like: Comparison) -> Comparison:

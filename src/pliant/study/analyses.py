@@ -39,15 +39,8 @@ STATES = ("q", "v")
 OUTPUTS = "outputs"
 """All outputs of the model."""
 CAN_KEEP = (
-    *STATES,
-    "a",
-    "multiplier",
-    "u",
-    "constraint_error",
-    *ENERGIES,
-    *(f"frame_{x}" for x in FRAME_PARTS),
-    OUTPUTS,
-)
+    *STATES, "a", "multiplier", "u", "constraint_error", *ENERGIES, *(f"frame_{x}" for x in FRAME_PARTS), OUTPUTS,
+)  # fmt: skip
 
 GROUP_SECONDS = 0.25
 """How long runs may take that are reported together."""

@@ -419,15 +419,9 @@ class Study:
         self.labels = [analysis.axes(eqs) for eqs in self.structures.equations]
 
     def run(
-        self,
-        done: Callable[[int, Outcome], None],
-        *,
-        todo: Sequence[int] | None = None,
-        workers: int | None = None,
-        executor: Any = None,
-        progress: Progress | bool | None = None,
-        into: CaseResults | None = None,
-    ) -> bool:
+        self, done: Callable[[int, Outcome], None], *, todo: Sequence[int] | None = None, workers: int | None = None,
+        executor: Any = None, progress: Progress | bool | None = None, into: CaseResults | None = None,
+    ) -> bool:  # fmt: skip
         """Run the cases, all or some, and call `done` for each when it ends. Returns whether Ctrl-C or a time limit ended it early.
 
         into: provides arrays in which values are written directly, if given.
@@ -595,19 +589,10 @@ class SweepEnd:
 
 
 def sweep(
-    robot: Robot,
-    vary: Mapping[str, Any],
-    folder: str | os.PathLike[str],
-    *,
-    sample: str | None = None,
-    seed: int = 0,
-    analysis: str = "simulate",
-    keep: Sequence[str] | None = None,
-    workers: int | None = None,
-    executor: Any = None,
-    progress: Progress | bool | None = None,
-    **options: Any,
-) -> xarray.Dataset:
+    robot: Robot, vary: Mapping[str, Any], folder: str | os.PathLike[str], *, sample: str | None = None,
+    seed: int = 0, analysis: str = "simulate", keep: Sequence[str] | None = None, workers: int | None = None,
+    executor: Any = None, progress: Progress | bool | None = None, **options: Any,
+) -> xarray.Dataset:  # fmt: skip
     """Run an analysis of a robot for many cases and save each finished case immediately; after an interruption, the
     same call runs the missing cases.
 

@@ -18,17 +18,9 @@ import numpy as np
 from pliant.language.arguments import ArgumentError
 
 Theme = Literal[
-    "Statics",
-    "Stability",
-    "Vibration",
-    "Motion",
-    "Contact",
-    "Conservation",
-    "Convergence",
-    "Published systems",
-    "Other engines",
-    "Recordings",
-]
+    "Statics", "Stability", "Vibration", "Motion", "Contact", "Conservation", "Convergence", "Published systems",
+    "Other engines", "Recordings",
+]  # fmt: skip
 """Themes, in the order of tables; the cases of each are in the module of its name."""
 
 Measure = Literal["relative", "of the largest", "absolute"]

@@ -85,14 +85,9 @@ def polynomial_rods() -> CaseResult:
 
 
 ROD_KINDS = (
-    ("pcs", "exponential", 2),
-    ("pcs", "published", 1),
-    ("cosserat", "logarithm", 2),
-    ("cosserat", "midpoint", 2),
-    ("cosserat", "published", 1),
-    ("pseudo_rigid", "midpoint", 1),
-    ("pseudo_rigid", "published", 1),
-)
+    ("pcs", "exponential", 2), ("pcs", "published", 1), ("cosserat", "logarithm", 2), ("cosserat", "midpoint", 2),
+    ("cosserat", "published", 1), ("pseudo_rigid", "midpoint", 1), ("pseudo_rigid", "published", 1),
+)  # fmt: skip
 """Kind, map, and theoretical order."""
 SIZES = (12, 24)
 

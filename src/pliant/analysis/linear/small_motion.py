@@ -206,14 +206,9 @@ class FirstOrder:
 
 
 def first_order(
-    eqs: Equations,
-    bound: Binding,
-    state: State,
-    a: np.ndarray,
-    linear: LinearizedEquations,
-    independent: list[int] | None = None,
-    moved: PrescribedMotions | None = None,
-) -> FirstOrder:
+    eqs: Equations, bound: Binding, state: State, a: np.ndarray, linear: LinearizedEquations,
+    independent: list[int] | None = None, moved: PrescribedMotions | None = None,
+) -> FirstOrder:  # fmt: skip
     """The first-order equations at a state with accelerations a, where the linearized equations are `linear`.
 
     moved: inputs that prescribe motions, which are then treated as free.

@@ -364,13 +364,8 @@ class Result(AnalysisResult):
         components = [part for name in self.output_names for part in self.parts(name)]
         rates = [f"d({name})/dt" for name in data.names("rate")]
         kinds = (
-            self.output_names,
-            components,
-            data.names("frame"),
-            data.names("coordinate"),
-            data.names("input"),
-            rates,
-        )
+            self.output_names, components, data.names("frame"), data.names("coordinate"), data.names("input"), rates,
+        )  # fmt: skip
         return list(dict.fromkeys(name for names in kinds for name in names))
 
     def __getitem__(self, name: str) -> Track:

@@ -139,15 +139,9 @@ class _Reduction:
 
 
 def simulate_reduced(
-    eqs: Equations,
-    made: AssembledState,
-    begin: float,
-    end: float,
-    times: np.ndarray,
-    independent: tuple[str, ...] | None,
-    method: Method,
-    progress: Any,
-) -> Result:
+    eqs: Equations, made: AssembledState, begin: float, end: float, times: np.ndarray,
+    independent: tuple[str, ...] | None, method: Method, progress: Any,
+) -> Result:  # fmt: skip
     """Simulate in independent coordinates by an explicit method of order 8."""
     bound = made.bound
     chosen = _independent_rates(eqs, made, begin, independent)

@@ -294,14 +294,9 @@ class ArcLengthStatics(StaticEquations):
         return self.step_along(point, point.tangent, length, point.bend, patient=patient)
 
     def step_along(
-        self,
-        point: EquilibriumPoint,
-        way: Direction,
-        length: float,
-        bend: Direction | None = None,
-        *,
+        self, point: EquilibriumPoint, way: Direction, length: float, bend: Direction | None = None, *,
         patient: bool = False,
-    ) -> EquilibriumPoint | None:
+    ) -> EquilibriumPoint | None:  # fmt: skip
         """The point of a path after a step along `way` (a unit direction), whose derivative along the path is `bend`, corrected
         normal to `way`."""
         guess = way.times(length)

@@ -284,14 +284,9 @@ class Relaxation:
     """A search for an equilibrium."""
 
     def __init__(
-        self,
-        statics: StaticEquations,
-        carried: CarriedSections,
-        *,
-        stable: bool,
-        reach: float = 1.0,
+        self, statics: StaticEquations, carried: CarriedSections, *, stable: bool, reach: float = 1.0,
         passing: bool = False,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """`stable`: leave unstable poses. `reach`: factor on the longest steps. `passing`: steps may pass through surfaces."""
         self._statics, self._carried, self._stable = statics, carried, stable
         self._most_turn, self._most_move = SETTINGS.turn * reach, SETTINGS.move * reach

@@ -335,37 +335,20 @@ def compile_model(
     required, requirements = build.requirements()
     environment = Environment(flat.parameters)
     return Model(
-        spec=written or flat,
-        compiled=flat,
-        system=system,
-        plan=plan,
-        coordinates=tuple(build.coordinates.values()),
-        frames=frames,
-        environment=environment,
+        spec=written or flat, compiled=flat, system=system, plan=plan, coordinates=tuple(build.coordinates.values()),
+        frames=frames, environment=environment,
         initial=ca.Function("initial", [build.parameters], [ca.densify(ca.SX(q)), ca.densify(ca.SX(v))]),
         switches=ca.Function("switches", [build.parameters], [ca.SX(times)]),
         states=ca.Function("states", [build.signals.t, build.parameters], [ca.densify(ca.SX(ca.vertcat(*states)))]),
-        link_forces=build.link_forces,
-        load_forces=build.load_forces,
-        routes=build.routes,
-        contact_shapes=build.surfaces,
-        arcs=build.arcs,
-        coordinate_forces=build.coordinate_forces,
-        constraint_rows=build.constraint_rows,
-        followed=tuple(build.signals.followed),
-        structural=structural,
-        turn_limits=tuple(build.turn_limits),
-        carried=tuple(build.carried),
-        stated=frozenset(build.stated),
+        link_forces=build.link_forces, load_forces=build.load_forces, routes=build.routes,
+        contact_shapes=build.surfaces, arcs=build.arcs, coordinate_forces=build.coordinate_forces,
+        constraint_rows=build.constraint_rows, followed=tuple(build.signals.followed), structural=structural,
+        turn_limits=tuple(build.turn_limits), carried=tuple(build.carried), stated=frozenset(build.stated),
         rod_stations={rod: tuple(sorted(places, key=lambda place: place.x)) for rod, places in build.stations.items()},
-        requirements=requirements,
-        required=required,
-        rod_elements=build.rod_elements,
+        requirements=requirements, required=required, rod_elements=build.rod_elements,
         strain_samples={rod: tuple(sorted(found, key=lambda s: s.x)) for rod, found in build.strain_samples.items()},
-        prepared=prepared,
-        tracked=build.system.tracked,
-        remarks=tuple(build.remarks),
-    )
+        prepared=prepared, tracked=build.system.tracked, remarks=tuple(build.remarks),
+    )  # fmt: skip
 
 
 def _frames(build: Build) -> dict[str, FrameEntry]:

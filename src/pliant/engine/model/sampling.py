@@ -251,15 +251,9 @@ class TimeFunction:
 
 
 def sampled(
-    function: Callable[[float], float],
-    begin: float,
-    end: float,
-    *,
-    jumps: Sequence[float] = (),
-    name: str = "function",
-    pieces: int = SAMPLING.first_pieces,
-    surveyed: bool = True,
-) -> TimeSeries:
+    function: Callable[[float], float], begin: float, end: float, *, jumps: Sequence[float] = (),
+    name: str = "function", pieces: int = SAMPLING.first_pieces, surveyed: bool = True,
+) -> TimeSeries:  # fmt: skip
     """A function of time [s] between two times as a piecewise polynomial, with an error of 1e-10 of its range.
 
     Jumps, kinks and pulses are located; known ones are given by `jumps`. pieces: initial number of pieces. surveyed: whether there
