@@ -16,7 +16,6 @@ from pliant.analysis.motion.result import Result
 from pliant.analysis.motion.run import Request, acting_controllers, end_message
 from pliant.analysis.motion.uninterrupted_runs import UninterruptedRun, UninterruptedRuns
 from pliant.analysis.numerics.blas_threads import one_blas_thread
-from pliant.analysis.numerics.law_ranges import outside_laws
 from pliant.analysis.numerics.result import ENERGIES, FRAME_PARTS
 from pliant.analysis.numerics.state import INITIAL
 from pliant.analysis.numerics.status import Status
@@ -190,14 +189,16 @@ class _MotionsTogether:
             [(x.parameters, x.inputs) if isinstance(x, Values) else ({}, {}) for x in self.given]
         )
         starts = [start if case.start is None else case.start for case in cases]
-        self.states = _states(self.here, starts, request.begin)
+        self.states: list[Any] = [
+            _or_reason(state_at, here, start, request.begin, where="start") if isinstance(here, Equations) else None
+            for here, start in zip(self.here, starts, strict=True)
+        ]
         self.quick = UninterruptedRuns(request, eqs, kept)
         # the fastest rate of each case at its start [1/s], where it is of use; NaN elsewhere
-        rates = np.full(len(self.here), np.nan)
+        self.rates = np.full(len(self.here), np.nan)
         sound = [k for k, state in enumerate(self.states) if isinstance(state, State)] if self.quick.possible else []
         if sound:
-            rates[sound] = self.quick.rates([(self.here[k].binding, self.states[k]) for k in sound])
-        self.rates = rates
+            self.rates[sound] = self.quick.rates([(self.here[k].binding, self.states[k]) for k in sound])
 
     def run(self, some: range, finished: Finished, room: Room) -> None:
         """Run some of the cases."""
@@ -246,27 +247,6 @@ def _timed(eqs: Equations, shared: Mapping[str, Any], case: Values, begin: float
     except ValueError as reason:
         return reason
     return Values(case.parameters, timed or {}, case.start)
-
-
-def _states(here: Sequence[Any], starts: Sequence[Any], begin: float) -> list[Any]:
-    """The states that cases start from, or why there is none."""
-    states: list[Any] = [None] * len(here)
-    plain = [
-        k
-        for k, eqs in enumerate(here)
-        if isinstance(eqs, Equations) and isinstance(starts[k], str) and starts[k] == INITIAL
-    ]
-    for k in plain:
-        states[k] = _or_reason(here[k].initial_state, t=begin)
-    plain = [k for k in plain if not isinstance(states[k], Exception)]
-    if plain:
-        beyond = outside_laws(here[plain[0]].model, [(here[k].binding, states[k].q) for k in plain])
-        for k, reason in zip(plain, beyond, strict=True):
-            states[k] = states[k] if reason is None else reason
-    for k, eqs in enumerate(here):
-        if states[k] is None and isinstance(eqs, Equations):
-            states[k] = _or_reason(state_at, eqs, starts[k], begin, where="start")
-    return states
 
 
 def _or_reason(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:

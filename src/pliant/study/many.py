@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
@@ -168,11 +168,13 @@ def run_on_executor(work: StudyWork, executor: Executor, workers: int | None, do
         while flying:
             for future in _landed(list(flying)):
                 block, tries = flying.pop(future)
-                outcomes = _outcomes(future, is_last_try=tries >= TRIES)
-                if outcomes is None:
+                try:
+                    seconds, outcomes = future.result()
+                except Exception as reason:  # errors of the executor: an error in a case is its outcome
+                    _check_loss(reason, tries)
                     lost.append((block, tries))
                     continue
-                pace.note(len(block), outcomes.seconds, time.perf_counter())
+                pace.note(len(block), seconds, time.perf_counter())
                 for case, outcome in zip(block, outcomes, strict=True):
                     done(case, outcome)
             send()
@@ -181,17 +183,12 @@ def run_on_executor(work: StudyWork, executor: Executor, workers: int | None, do
             future.cancel()
 
 
-def _outcomes(future: Any, *, is_last_try: bool) -> Block | None:
-    """The outcomes of a task; None if the executor lost it and it can be submitted again."""
-    try:
-        outcomes: Block = future.result()
-    except Exception as reason:  # errors of the executor: an error in a case is its outcome
-        if is_last_try or isinstance(reason, BrokenExecutor):
-            message = f"the executor lost a task: {type(reason).__name__}: {reason}"
-            hint = "finished cases are kept: run the sweep again to continue"
-            raise AnalysisFailed(f"{message} ({hint})", None) from reason
-        return None
-    return outcomes
+def _check_loss(reason: Exception, tries: int) -> None:
+    """Raise AnalysisFailed if a task that the executor lost cannot be submitted again."""
+    if tries >= TRIES or isinstance(reason, BrokenExecutor):
+        message = f"the executor lost a task: {type(reason).__name__}: {reason}"
+        hint = "finished cases are kept: run the sweep again to continue"
+        raise AnalysisFailed(f"{message} ({hint})", None) from reason
 
 
 def _landed(flying: Sequence[Any]) -> Sequence[Any]:
@@ -257,51 +254,11 @@ def _unpacked(key: str, data: bytes) -> Equations:
     return eqs
 
 
-@dataclass(frozen=True)
-class Block:
-    """Outcomes of some cases, transferred from another process.
-
-    together: stacked arrays of all cases, by name; a message of few large arrays is faster than one of many. placed: for each
-    case, its arrays with the names of their axes. seconds: total time.
-    """
-
-    seconds: float
-    outcomes: list[Outcome]
-    placed: list[dict[str, tuple[str, ...]]]
-    together: dict[str, np.ndarray]
-
-    def __iter__(self) -> Iterator[Outcome]:
-        for k, (outcome, placed) in enumerate(zip(self.outcomes, self.placed, strict=True)):
-            arrays = {name: (axes, self.together[name][k]) for name, axes in placed.items()}
-            yield replace(outcome, arrays={**outcome.arrays, **arrays}) if arrays else outcome
-
-
-def run_block(key: str, data: bytes, analysis: CaseAnalysis, values: Sequence[Values]) -> Block:
-    """Run some cases in this process."""
+def run_block(key: str, data: bytes, analysis: CaseAnalysis, values: Sequence[Values]) -> tuple[float, list[Outcome]]:
+    """Run some cases in this process: the time that it took [s], and the outcomes."""
     begin, outcomes = time.perf_counter(), dict[int, Outcome]()
-    together: dict[str, np.ndarray] = {}
-    places: dict[tuple[int, str], np.ndarray] = {}
-
-    def room(k: int, name: str, axes: tuple[str, ...], shape: tuple[int, ...]) -> np.ndarray:
-        whole = together.setdefault(name, np.empty((len(values), *shape)))
-        place = whole[k] if whole.shape[1:] == shape else np.empty(shape)
-        places[k, name] = place
-        return place
-
-    analysis.run(_unpacked(key, data), values, outcomes.__setitem__, lambda: False, room)
-    placed = [
-        {
-            name: axes
-            for name, (axes, x) in outcomes[k].arrays.items()
-            if x is places.get((k, name)) and x.base is not None
-        }
-        for k in range(len(values))
-    ]
-    rest = [
-        replace(outcomes[k], arrays={name: x for name, x in outcomes[k].arrays.items() if name not in placed[k]})
-        for k in range(len(values))
-    ]
-    return Block(time.perf_counter() - begin, rest, placed, together)
+    analysis.run(_unpacked(key, data), values, outcomes.__setitem__, lambda: False)
+    return time.perf_counter() - begin, [outcomes[k] for k in range(len(values))]
 
 
 def is_executor(given: Any) -> bool:

@@ -669,22 +669,10 @@ def _variables(motion: SavedStates, derived: DerivedQuantities) -> dict[str, Var
     }
     for k, name in enumerate(ENERGIES):
         about = {"long_name": f"{name} energy", "units": "J"}
-        variables[name] = ("time",), partial(_column, derived, k), about
+        variables[name] = ("time",), lambda k=k: derived.energies[:, k], about
     for name, dimension in FRAME_PARTS.items():
-        variables[f"frame_{name}"] = ("time", "frame", dimension), partial(_frames, derived, name), {}
+        variables[f"frame_{name}"] = ("time", "frame", dimension), partial(derived.frames, name), {}
     return variables
-
-
-def _column(derived: DerivedQuantities, k: int) -> np.ndarray:
-    return derived.energies[:, k]
-
-
-def _frames(derived: DerivedQuantities, name: str) -> np.ndarray:
-    return derived.frames(name)
-
-
-def _outputs(derived: DerivedQuantities, name: str) -> np.ndarray:
-    return derived.outputs[name]
 
 
 def _output_variables(
@@ -695,7 +683,7 @@ def _output_variables(
     for name, unit in output_units(eqs.model).items():
         axis = f"output.{name}.{'arc_length' if name in profiles else 'part'}"
         dimensions = ("time",) if output_size(eqs.model, name) == 1 else ("time", axis)
-        variables[f"output.{name}"] = dimensions, partial(_outputs, derived, name), {"units": unit}
+        variables[f"output.{name}"] = dimensions, lambda name=name: derived.outputs[name], {"units": unit}
     return variables
 
 

@@ -29,27 +29,6 @@ def parameter_values(model: Model, bound: Binding) -> Callable[[object], float]:
     return lambda scalar: float(environment.value(scalar))  # type: ignore[arg-type]
 
 
-class CaseValues:
-    """Values of the model's fields in several cases, from those of the parameters (cases x parameters); a field is evaluated once
-    for all cases."""
-
-    def __init__(self, model: Model, parameters: np.ndarray) -> None:
-        by_name = dict(zip(model.parameter_names, parameters.T, strict=True))
-        self._environment, self._count = model.environment.with_values(by_name), len(parameters)
-        self._found: dict[object, np.ndarray] = {}
-
-    def all(self, scalar: object) -> np.ndarray:
-        """The value of a field in all cases."""
-        if scalar not in self._found:
-            value = self._environment.value(scalar)  # type: ignore[arg-type]
-            self._found[scalar] = np.broadcast_to(value, self._count)
-        return self._found[scalar]
-
-    def of(self, case: int) -> Callable[[object], float]:
-        """Equivalent of `parameter_values` in one case."""
-        return lambda scalar: float(self.all(scalar)[case])
-
-
 def model_strains(model: Model, bound: Binding, name: str, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Strains of a rod where its model has them most accurately, from its own formulas: three translational, 1 for an unstretched
     rod in the third (n x 3), and three rotational [1/m] (m x 3).
@@ -193,40 +172,6 @@ def refuse_outside_laws(model: Model, bound: Binding, q: np.ndarray) -> None:
     for text in law_range_texts(model, bound, [q]):
         if BEYOND in text:
             raise EvaluationError(text)
-
-
-def outside_laws(model: Model, cases: Sequence[tuple[Binding, np.ndarray]]) -> list[EvaluationError | None]:
-    """The messages of `refuse_outside_laws` for several bindings of a model with positions q, computed together."""
-    errors: list[EvaluationError | None] = [None] * len(cases)
-    watched = _watched(model)
-    if not watched or not cases:
-        return errors
-    placed = [bound.node_poses(q) for bound, q in cases]
-    poses = np.stack([x[0] for x in placed]), np.stack([x[1] for x in placed])
-    constants = np.stack([bound.constants for bound, _ in cases])
-    values = CaseValues(model, np.stack([bound.parameters for bound, _ in cases]))
-    for name in watched:
-        strains = strains_times_length(constants, model.rod_stations[name], poses)
-        for k in _near_an_end(model, name, strains, values.all):
-            if errors[k] is not None or not np.all(np.isfinite(cases[k][1])):
-                continue
-            value = values.of(k)
-            own = strains[k] / value(model.spec.rods[name].length)
-            texts = _confirmed(model, cases[k][0], name, own, value, [cases[k][1]])
-            beyond = [text for text in texts if BEYOND in text]
-            errors[k] = EvaluationError(beyond[0]) if beyond else None
-    return errors
-
-
-def _near_an_end(model: Model, name: str, strains: np.ndarray, value: Callable[[Any], np.ndarray]) -> np.ndarray:
-    """Cases in which a rod may be close to the limit of its law; if the limit concerns the entire rod, only those."""
-    rod = model.spec.rods[name]
-    law = FIBRE_LAWS.get(rod.law)
-    if _braids(rod) or (law is not None and law.room is not None) or not strains.size:
-        return np.arange(len(strains))
-    length = np.reshape(value(rod.length), (-1, 1, 1))
-    _, shortest, _ = _stretches(model, rod, strains / length, lambda scalar: np.reshape(value(scalar), (-1, 1)))
-    return np.flatnonzero(~(shortest.min(axis=1) > LEAST_ROOM))
 
 
 def _stretches(model: Model, rod: Rod, strains: np.ndarray, value: Callable[[Any], Any]) -> tuple[np.ndarray, ...]:
