@@ -195,7 +195,7 @@ def test_a_full_disk_is_reported_with_a_way_out(folder: Path, monkeypatch: pytes
 def test_refused_code_leaves_nothing_behind(folder: Path) -> None:
     with pytest.raises(CompileError, match="broken"):
         build_library("broken", {"a.c": "int f( {"}, ["a.c"], FLAGS)
-    assert list(folder.iterdir()) == []
+    assert [p.suffix for p in folder.iterdir()] == [".lock"]
 
 
 # -- compilers --------------------------------------------------------------------------------------------------------------
@@ -594,7 +594,6 @@ def test_a_killed_job_blocks_nobody(folder: Path, tmp_path: Path) -> None:
     job.wait(timeout=20)
     path = build_library("slow", SLOW, ["slow.c"], FLAGS)
     assert answer(path) == 1
-    assert sorted({p.suffix for p in folder.iterdir()} - {".lock"}) == [compiling.SUFFIX, ".sum"]
 
 
 def test_code_refused_in_the_background_is_said_once(
