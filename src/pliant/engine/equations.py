@@ -19,7 +19,8 @@ from pliant.engine.core import Core, check_names
 from pliant.engine.frames import FrameMotion, frame_jacobian, frame_motion
 from pliant.engine.initial_states import carried_along, on_motions, prescribed_coordinates
 from pliant.engine.input_values import InputValue
-from pliant.engine.model.model import SI_HINT, Model, check_values, declared_bounds, refused_cases
+from pliant.engine.model.limits import check_values, declared_bounds, refused_cases
+from pliant.engine.model.model import SI_HINT, Model
 from pliant.engine.printing import equations_latex, equations_text
 from pliant.engine.program import Calls
 from pliant.engine.state import (

@@ -12,7 +12,7 @@ from pliant.analysis.numerics.state import INITIAL, AssembledState, Start, assem
 from pliant.analysis.states import state_at
 from pliant.engine.core import check_names
 from pliant.engine.equations import Equations, need_equations
-from pliant.engine.model.model import refused_cases
+from pliant.engine.model.limits import refused_cases
 from pliant.engine.outputs import output_names
 from pliant.fleet.cpu import Cpu, Engine, Group
 from pliant.fleet.cuda_runtime_engine import Cuda, CudaRuntimeEngine

@@ -154,6 +154,7 @@ LinkName: TypeAlias = Annotated[str, Reference("link", _INSTANCE, "write its nam
 RodName: TypeAlias = Annotated[str, Reference("rod", _INSTANCE, "write its name, such as arm or left/arm")]
 TendonName: TypeAlias = Annotated[str, Reference("tendon", _INSTANCE, "write its name, such as pull or pull[2]")]
 MeshName: TypeAlias = Annotated[str, Reference("mesh", _INSTANCE, "write its name, such as fabric or left/fabric")]
+SurfaceName: TypeAlias = Annotated[str, Reference("surface", _INSTANCE, "write its name, such as hull or left/hull")]
 ThingName: TypeAlias = Annotated[
     str, Reference("body, rod, mesh or surface", _INSTANCE, "write its name, such as finger or floor, or all")
 ]

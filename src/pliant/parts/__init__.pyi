@@ -7,7 +7,6 @@ from pliant.analysis.modes import Modes as Modes
 from pliant.analysis.path import Continuation as Continuation
 from pliant.analysis.simulate import Simulate as Simulate
 from pliant.language.parameter import Parameter as Parameter
-from pliant.language.parameter import World as World
 from pliant.language.placement import Around as Around
 from pliant.language.placement import Attachment as Attachment
 from pliant.language.placement import AxisRotation as AxisRotation
@@ -22,6 +21,7 @@ from pliant.parts.body import Body as Body
 from pliant.parts.body import BodyFrame as BodyFrame
 from pliant.parts.body import Box as Box
 from pliant.parts.body import Cylinder as Cylinder
+from pliant.parts.body import Ellipsoid as Ellipsoid
 from pliant.parts.body import InertiaMatrix as InertiaMatrix
 from pliant.parts.body import PrincipalInertia as PrincipalInertia
 from pliant.parts.body import SlenderRod as SlenderRod
@@ -32,6 +32,8 @@ from pliant.parts.contact import Contact as Contact
 from pliant.parts.contact import Friction as Friction
 from pliant.parts.external_load import Distributed as Distributed
 from pliant.parts.external_load import Wrench as Wrench
+from pliant.parts.field.body import BodyFluid as BodyFluid
+from pliant.parts.field.fluid import Fluid as Fluid
 from pliant.parts.input import Piece as Piece
 from pliant.parts.input import PiecewiseInput as PiecewiseInput
 from pliant.parts.input import Ramp as Ramp
@@ -133,6 +135,7 @@ from pliant.parts.surface import BoxSurface as BoxSurface
 from pliant.parts.surface import CapsuleSurface as CapsuleSurface
 from pliant.parts.surface import ConvexSurface as ConvexSurface
 from pliant.parts.surface import CylinderSurface as CylinderSurface
+from pliant.parts.surface import EllipsoidSurface as EllipsoidSurface
 from pliant.parts.surface import HeightFieldSurface as HeightFieldSurface
 from pliant.parts.surface import MeshSurface as MeshSurface
 from pliant.parts.surface import PlaneSurface as PlaneSurface
@@ -144,6 +147,7 @@ from pliant.parts.tendon import ParallelStretch as ParallelStretch
 from pliant.parts.tendon import PointStretch as PointStretch
 from pliant.parts.tendon import RodPoint as RodPoint
 from pliant.parts.tendon import TensionTendon as TensionTendon
+from pliant.parts.world import World as World
 from pliant.robot.analyses import ListedAnalysis as ListedAnalysis
 from pliant.robot.attach import Attach as Attach
 from pliant.robot.controllers import ConstraintControlSpec as ConstraintControlSpec

@@ -21,9 +21,9 @@ from pliant.language.faults import Fault, SpecError
 from pliant.language.message_text import KeyPath
 from pliant.language.names import ThingName
 from pliant.language.scalar import Number, Repeated, Scalar, Slowness, Value
-from pliant.parts.body import Box, Cylinder, SlenderRod, Sphere, Tube
+from pliant.parts.body import Box, Cylinder, Ellipsoid, SlenderRod, Sphere, Tube
 from pliant.parts.section.base import OneSection
-from pliant.parts.surface.shapes import BoxSurface, CapsuleSurface, CylinderSurface, SphereSurface
+from pliant.parts.surface.shapes import BoxSurface, CapsuleSurface, CylinderSurface, EllipsoidSurface, SphereSurface
 from pliant.parts.surface.triangles import (
     Corner,
     SurfaceBase,
@@ -289,6 +289,7 @@ BODY_SURFACES: dict[type, Callable[[Any], SurfaceBase]] = {
     Tube: lambda shape: CylinderSurface(radius=shape.outer_radius, length=shape.length, axis=shape.axis),
     Box: lambda shape: BoxSurface(size=shape.size),
     Sphere: lambda shape: SphereSurface(radius=shape.radius),
+    Ellipsoid: lambda shape: EllipsoidSurface(semi_axes=shape.semi_axes),
 }
 """The surface of a body by its shape: slender rods are lines, tubes are closed by flat ends."""
 

@@ -554,7 +554,8 @@ class _Reader:
         for name, surface in spec.surfaces.items():
             if not is_solid(surface):
                 self.remark(
-                    f"surface {name}", "omitted: of surfaces only spheres, capsules, cylinders and boxes are exported"
+                    f"surface {name}",
+                    "omitted: of surfaces only spheres, capsules, cylinders, boxes and ellipsoids are exported",
                 )
         for name in spec.contacts:
             self.remark(f"contact {name}", "omitted: geometry is only shown")

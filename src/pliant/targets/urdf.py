@@ -77,6 +77,9 @@ class _Writer:
         self.mimic = {tie.first: tie for tie in self.forces.ties if tie.second >= 0}
         self.shapes: dict[int, list[Shape]] = {}
         for shape in self.tree.shapes:
+            if shape.kind == "ellipsoid":
+                self.remarks.append(f"shape of {shape.name}: omitted: URDF has no ellipsoids")
+                continue
             self.shapes.setdefault(shape.node, []).append(shape)
 
     def document(self) -> str:

@@ -13,8 +13,8 @@ from pliant.analysis.linear.eigenmodes import in_order, small_motions
 from pliant.engine.equations import Equations, say_once
 from pliant.engine.model.model import compile_model
 from pliant.engine.symbolic import symbolic_system
-from pliant.language.parameter import World
 from pliant.parts.rod.rod import Rod
+from pliant.parts.world import World
 from pliant.robot.robot import RobotSpec
 
 NEAR = 4.0

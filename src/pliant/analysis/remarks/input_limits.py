@@ -11,7 +11,8 @@ from pliant.analysis.remark import Words, joined, remark
 from pliant.engine.binding import Binding
 from pliant.engine.equations import Equations
 from pliant.engine.model.inputs import EXPRESSION
-from pliant.engine.model.model import Model, declared_bounds
+from pliant.engine.model.limits import declared_bounds
+from pliant.engine.model.model import Model
 from pliant.language.message_text import unit_after_value
 
 ROUND_OFF = 1e-9

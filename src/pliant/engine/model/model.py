@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import pickle
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -22,16 +24,28 @@ from pliant.engine.model.signals import PrescribedPosition
 from pliant.engine.model.system import PartContributions, System
 from pliant.language.arguments import ArgumentError, mapping, number
 from pliant.language.base import FromFiles
-from pliant.language.batched_checks import Refusals, refusals
-from pliant.language.faults import ExpressionError, SpecError
-from pliant.language.garbage_collection import no_collection
+from pliant.language.faults import ExpressionError
 from pliant.language.message_text import suggestion
-from pliant.language.parameter import Environment, range_problem
+from pliant.language.parameter import Environment
 from pliant.language.traversal import collections, leaves
 from pliant.parts.constraint import ROWS
 from pliant.parts.rod.stations import StrainSample
 from pliant.robot.robot import RobotSpec
-from pliant.robot.value_problems import ValueChecks
+
+
+@contextmanager
+def no_collection() -> Iterator[None]:
+    """Disable garbage collection in the enclosed code: when hundreds of thousands of persistent objects are created,
+    repeated collections take as long as the work itself. Also a decorator. The setting is per process: if it was off
+    it stays off, and if threads overlap, the one that found it on restores it."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
 
 SI_HINT = "a value in SI units, without a unit"
 """How values are given in Python."""
@@ -322,6 +336,9 @@ def compile_model(
     been filled in.
     """
     build = build_tree(flat)
+    if flat.world.fluid is not None:
+        build.system.owner = ("world", "fluid")
+        flat.world.fluid.apply(build)
     for collection in ("links", "tendons", "surfaces", "contacts", "loads", "constraints"):
         for name, part in getattr(flat, collection).items():
             build.system.owner = (collection, name)
@@ -335,20 +352,37 @@ def compile_model(
     required, requirements = build.requirements()
     environment = Environment(flat.parameters)
     return Model(
-        spec=written or flat, compiled=flat, system=system, plan=plan, coordinates=tuple(build.coordinates.values()),
-        frames=frames, environment=environment,
+        spec=written or flat,
+        compiled=flat,
+        system=system,
+        plan=plan,
+        coordinates=tuple(build.coordinates.values()),
+        frames=frames,
+        environment=environment,
         initial=ca.Function("initial", [build.parameters], [ca.densify(ca.SX(q)), ca.densify(ca.SX(v))]),
         switches=ca.Function("switches", [build.parameters], [ca.SX(times)]),
         states=ca.Function("states", [build.signals.t, build.parameters], [ca.densify(ca.SX(ca.vertcat(*states)))]),
-        link_forces=build.link_forces, load_forces=build.load_forces, routes=build.routes,
-        contact_shapes=build.surfaces, arcs=build.arcs, coordinate_forces=build.coordinate_forces,
-        constraint_rows=build.constraint_rows, followed=tuple(build.signals.followed), structural=structural,
-        turn_limits=tuple(build.turn_limits), carried=tuple(build.carried), stated=frozenset(build.stated),
+        link_forces=build.link_forces,
+        load_forces=build.load_forces,
+        routes=build.routes,
+        contact_shapes=build.surfaces,
+        arcs=build.arcs,
+        coordinate_forces=build.coordinate_forces,
+        constraint_rows=build.constraint_rows,
+        followed=tuple(build.signals.followed),
+        structural=structural,
+        turn_limits=tuple(build.turn_limits),
+        carried=tuple(build.carried),
+        stated=frozenset(build.stated),
         rod_stations={rod: tuple(sorted(places, key=lambda place: place.x)) for rod, places in build.stations.items()},
-        requirements=requirements, required=required, rod_elements=build.rod_elements,
+        requirements=requirements,
+        required=required,
+        rod_elements=build.rod_elements,
         strain_samples={rod: tuple(sorted(found, key=lambda s: s.x)) for rod, found in build.strain_samples.items()},
-        prepared=prepared, tracked=build.system.tracked, remarks=tuple(build.remarks),
-    )  # fmt: skip
+        prepared=prepared,
+        tracked=build.system.tracked,
+        remarks=tuple(build.remarks),
+    )
 
 
 def _frames(build: Build) -> dict[str, FrameEntry]:
@@ -388,98 +422,3 @@ def tree_order(flat: RobotSpec) -> list[str]:
         there.add(carries[name])
         waiting.extend(reversed(on.get(carries[name], [])))
     return order
-
-
-# Round-off of a value that was computed to be at its limit.
-ROUND_OFF = 1e-12
-
-
-def declared_bounds(model: Model, name: str, environment: Environment) -> tuple[float, float]:
-    """`minimum` and `maximum` of a parameter or input (SI units); infinite if not given."""
-    spec = model.spec.parameters[name]
-    low = -np.inf if spec.minimum is None else float(environment.value(spec.minimum))
-    high = np.inf if spec.maximum is None else float(environment.value(spec.maximum))
-    return low, high
-
-
-def check_values(model: Model, parameters: Mapping[str, float], changed: Collection[str]) -> None:
-    """Reject values of parameters (SI units) that are invalid in a model file: beyond their limits, which may depend
-    on others, or such that a part cannot be built. Checks only what depends on those that are `changed`."""
-    environment = model.environment_with(parameters)
-    problems = _problems(model, environment, changed)
-    if not problems and model.required is not None:
-        amounts = np.asarray(model.required([float(environment.values[x]) for x in model.parameter_names])).ravel()
-        problems = [
-            f"{r.path}: {r.message} ({r.hint})" for r, x in zip(model.requirements, amounts, strict=True) if not x >= 0
-        ]
-    if problems:
-        given = ", ".join(f"{name} = {float(environment.values[name]):g}" for name in changed)
-        raise ArgumentError(f"the model rejects {given}: {'; '.join(dict.fromkeys(problems))}")
-
-
-def refused_cases(model: Model, parameters: Mapping[str, float], changed: Mapping[str, np.ndarray]) -> Refusals:
-    """The errors of `check_values` for each of several cases, which differ in the `changed` parameters (one number per case)."""
-    allowed = np.ones(len(next(iter(changed.values()))), dtype=bool)
-    if model.required is not None:
-        own = model.parameter_vector(parameters)
-        table = np.column_stack(
-            [changed.get(name, np.full(len(allowed), x)) for name, x in zip(model.parameter_names, own, strict=True)]
-        )
-        allowed = np.all(np.asarray(model.required(table.T)).reshape(len(model.requirements), -1) >= 0, axis=0)
-
-    def check(values: Mapping[str, Any]) -> None:
-        environment = model.environment.with_values(
-            {**parameters, **{k: x for k, x in values.items() if k != _ALLOWED}}
-        )
-        if not values[_ALLOWED] or _problems(model, environment, tuple(changed)):
-            raise ArgumentError("at least one of them is refused")
-
-    def refuse(values: Mapping[str, float]) -> Exception | None:
-        try:
-            check_values(model, {**parameters, **{k: x for k, x in values.items() if k != _ALLOWED}}, tuple(changed))
-        except (ArgumentError, SpecError, ExpressionError) as reason:
-            return reason
-        return None
-
-    return refusals({**changed, _ALLOWED: allowed.astype(float)}, check, refuse)
-
-
-_ALLOWED = ""
-"""Placeholder for the conditions of `Build.require` among the values of cases."""
-
-
-def _problems(model: Model, environment: Environment, changed: Collection[str]) -> list[str]:
-    """Problems of everything that depends on changed parameters, as text; values beyond their limits raise ArgumentError."""
-    try:
-        _check_limits(model, environment, changed)
-        checks: ValueChecks = model.once("value_checks", lambda: ValueChecks(model.compiled, model.environment))
-        return [
-            f"{'.'.join(map(str, (collection, name, *path)))}: {message}{f' ({hint})' if hint else ''}"
-            for collection, name, path, message, hint in checks.problems(changed, environment.signal)
-        ]
-    except (ExpressionError, ZeroDivisionError, OverflowError) as error:
-        raise ArgumentError(f"with these parameters a value of the model cannot be computed: {error}") from None
-
-
-def _check_limits(model: Model, environment: Environment, changed: Collection[str]) -> None:
-    """Reject values beyond their declared limits; also limits and values of others that depend on the changed ones."""
-    for name, used in model.once("names_behind_parameters", lambda: _names_behind(model)).items():
-        if used.isdisjoint(changed):
-            continue
-        value, spec = environment.values[name], model.spec.parameters[name]
-        if problem := range_problem(value, f"'{name}'"):
-            raise ArgumentError(f"{problem[0]} with these parameters", problem[1])
-        slack = ROUND_OFF * abs(value)
-        if spec.minimum is not None and value < (low := environment.value(spec.minimum)) - slack:
-            raise ArgumentError(f"'{name}' is {value:g}, below its minimum of {low:g}", "in SI units")
-        if spec.maximum is not None and value > (high := environment.value(spec.maximum)) + slack:
-            raise ArgumentError(f"'{name}' is {value:g}, above its maximum of {high:g}", "in SI units")
-
-
-def _names_behind(model: Model) -> dict[str, frozenset[str]]:
-    """The parameters that the value and the limits of each parameter depend on, itself included."""
-    found = {}
-    for name, spec in model.spec.parameters.items():
-        written = (spec.value, spec.minimum, spec.maximum)
-        found[name] = frozenset({name}).union(*(model.environment.uses(x) for x in written if isinstance(x, str)))
-    return found

@@ -15,6 +15,8 @@ from pliant.language.base import FromFiles, Problem, fault, positive
 from pliant.language.limits import limits, most
 from pliant.language.scalar import Length, LengthVector, Number, Scalar
 from pliant.language.source import FileProblem, Source, check_file
+from pliant.parts.field import hydrodynamics
+from pliant.parts.field.hydrodynamics import Hull
 from pliant.parts.geometry.se3 import Pose
 from pliant.parts.mesh.drawing import NodeNumber
 from pliant.parts.mesh.formats import read_mesh
@@ -98,6 +100,13 @@ class TriangleSurface(FromFiles, SurfaceBase):
                 build, name, node, pose, points, core.faces, radius=radius, closed=self.is_closed, solid=self.is_solid
             )
         ]
+
+    def hull(self, build: Build) -> tuple[Hull, Pose] | None:
+        if not self.is_solid:
+            return None
+        scale = build.value(self.scale)
+        hull, axes, center = hydrodynamics.polyhedron(self.triangles.points, self.triangles.faces, scale)
+        return hull, (ca.DM(axes), ca.DM(center) * scale)
 
     def extent(self, build: Build) -> Any:
         return float(self.triangles.extents[0]) / 2 * build.value(self.scale) if self.is_solid else None
