@@ -26,7 +26,17 @@ from pliant.engine.model.model import Model
 from pliant.engine.state import rate_name
 from pliant.language import dimension as dim
 from pliant.language.arguments import ArgumentError, choice, file_name, known_keywords, positive
-from pliant.language.base import IN_FILE, InPython, OneOrList, OrObject, Part, Problem, WordMappingOrObject, read_errors
+from pliant.language.base import (
+    IN_FILE,
+    InPython,
+    OneOrList,
+    OrObject,
+    Part,
+    Problem,
+    WordMappingOrObject,
+    problems_of,
+    read_errors,
+)
 from pliant.language.dimension import Dimension
 from pliant.language.evaluate import UNKNOWN, to_node
 from pliant.language.faults import ExpressionError, Fault, SpecError
@@ -40,8 +50,7 @@ from pliant.language.source import Source
 from pliant.language.traversal import Leaf, map_leaves
 from pliant.language.units import parse_unit
 from pliant.robot.analyses import AnalysisOptions, ListedAnalysis
-from pliant.robot.building import check_meaning
-from pliant.robot.robot import RobotSpec
+from pliant.robot.robot import RobotSpec, check_meaning
 from pliant.robot.semantic_checks import UnreadableEntries
 
 ValuesByName: TypeAlias = dict[str, Annotated[float, Quantity(None)]]
@@ -211,7 +220,7 @@ class Analysis(AnalysisOptions):
         for path, message, hint in self.faults(eqs.model):
             raise ArgumentError(f"{'.'.join(map(str, path))}: {message}", hint)
         made = self.in_si(eqs)
-        for path, message, hint in made.problems(float):
+        for path, message, hint in problems_of(made, float):
             raise ArgumentError(f"{'.'.join(map(str, path))}: {message}", hint)
         around = current_limit()
         with time_limit(seconds) as limit:

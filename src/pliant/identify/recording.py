@@ -14,8 +14,7 @@ from pliant.engine.outputs import output_parts, output_units
 from pliant.language.arguments import ArgumentError, name_tuple
 from pliant.language.dimension import FORCE, PRESSURE, TORQUE, Dimension
 from pliant.language.message_text import describe, unit_text
-from pliant.language.recording import Recording
-from pliant.language.table_files import dimension_of
+from pliant.language.recording import Recording, dimension_of
 from pliant.language.time_series import TimeSeries, interpolated
 
 OVERSHOOT = 0.05
