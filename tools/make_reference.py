@@ -35,6 +35,7 @@ from pliant.parts import tendon as routing
 from pliant.parts.contact import Contact, Friction
 from pliant.parts.field.body import BodyFluid
 from pliant.parts.field.fluid import Fluid
+from pliant.parts.field.rod import RodFluid
 from pliant.parts.joint import JointBase, coordinate
 from pliant.parts.joint import types as chain
 from pliant.parts.link import LinkBase
@@ -64,7 +65,7 @@ WRITTEN, END = "<!-- written by tools/make_reference.py -->\n", "<!-- end of wha
 """Around the sections of commands that are not described by hand."""
 
 SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
-    ("World", (World, Fluid)),
+    ("World", (World, Fluid, RodFluid)),
     ("Parameters", (parameter.Parameter,)),
     ("Materials", (Material,)),
     ("Sections", (*kinds(RobotSpec, "sections")[1].values(), Holes, Station)),

@@ -477,6 +477,11 @@ class Build:
             self._quaternions[key] = self.entries(cached_functions.matrix_quaternion(R))
         return self._quaternions[key]
 
+    def is_loaded_along(self, rod: str) -> bool:
+        """Whether loads act along a rod, so that it needs pieces even if its mass is no sum over them."""
+        loads = self.robot.loads.values()
+        return self.robot.world.fluid is not None or any(rod in load.rods for load in loads)
+
     def rod_piece(
         self, rod: str, node: int, placement: Pose, length: Any, x: float, span: tuple[float, float] | None = None
     ) -> None:

@@ -10,14 +10,15 @@ import casadi as ca
 from pliant.language.base import Part, Problem, not_negative
 from pliant.language.scalar import Density, Length, Scalar, SpeedField, Viscosity
 from pliant.parts.field.medium import Medium, MediumKind
+from pliant.parts.field.rod import RodFluid
 
 if TYPE_CHECKING:
     from pliant.engine.model.build import Build
 
 
 class Fluid(Part):
-    """A fluid around the robot, at rest or flowing. It acts on all rods, as their `fluid` adjusts: buoyancy by their outline,
-    drag, and added mass, which moves with them."""
+    """A fluid around the robot, at rest or flowing. It acts on all rods and bodies, as their `fluid` adjusts: buoyancy by
+    their outline, drag, and added mass, which moves with them."""
 
     density: Density
     """Density [kg/m^3]: 1000 kg/m^3 for water, 1.2 kg/m^3 for air."""
@@ -50,6 +51,9 @@ rods:
     def apply(self, build: Build) -> None:
         """Add what the fluid does to all parts of the robot."""
         medium = self.medium(build)
+        for name, rod in build.robot.rods.items():
+            build.system.owner = ("rods", name)
+            (rod.fluid or RodFluid()).apply(build, name, medium)
         for name, body in build.robot.bodies.items():
             build.system.owner = ("bodies", name)
             body.immerse(build, name, medium)

@@ -28,7 +28,7 @@ from pliant.parts.rod.chamber import actuation, signal_word
 from pliant.parts.rod.pcs import frames_on_segment
 from pliant.parts.rod.pieces import PieceKind, PieceState, RodPiece, add_pieces
 from pliant.parts.rod.properties import RodProperties
-from pliant.parts.rod.stations import SectionState, note_sample
+from pliant.parts.rod.stations import SectionState, gauss_between, note_sample
 from pliant.parts.rod.strains import LABELS, Free
 
 if TYPE_CHECKING:
@@ -85,6 +85,10 @@ def _series(s: Any, first: int) -> Any:
         sums = [low + power * high for low, high in zip(sums[::2], sums[1::2], strict=True)]
         power = power * power
     return sums[0]
+
+
+GAUSS = tuple(gauss_between(0.0, 1.0, 3))
+"""Gauss points and weights on [0, 1] at which loads along an arc act."""
 
 
 @dataclass(frozen=True)
@@ -457,8 +461,12 @@ class ArcModel(RodModelBase):
         remark_steps(build, rod, ends)
         for k in range(self.sections):
             frames = frames_on_segment(build, rod, k, ends)
-            plans = [build.plan(motion, placement, (x, *arc.constants)) for x in (*frames.values(), 1.0)]
-            element = build.element(node, plans)
+            points = GAUSS if build.is_loaded_along(rod.name) else ()
+            places = (*frames.values(), *(x for x, _ in points), 1.0)
+            element = build.element(node, [build.plan(motion, placement, (x, *arc.constants)) for x in places])
+            for number, (x, weight) in zip(element.nodes[len(frames) :], points, strict=False):
+                at = ends[k] + x / self.sections
+                build.rod_piece(rod.name, number, se3.identity(), weight * length, at, (ends[k], ends[k + 1]))
             self._name(build, rod, element, arc, k)
             section = rod.mean_section(*ends[k : k + 2])
             x, y, z, _ = (length * i for i in section.rotary)

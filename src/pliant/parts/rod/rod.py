@@ -20,6 +20,7 @@ from pliant.language.message_text import KeyPath
 from pliant.language.names import FrameName, MaterialName, Name, SectionName
 from pliant.language.placement import Placement
 from pliant.language.scalar import Frequency, Length, Number, Repeated, Scalar, StateNumber, Time, Value
+from pliant.parts.field.rod import RodFluid
 from pliant.parts.formula.base import Effect, FrameForce
 from pliant.parts.formula.relative import ENDS, relative_force
 from pliant.parts.motion import Fields
@@ -237,6 +238,8 @@ class Rod(Framed, Placement, Repeated):
     """Initial rates of coordinates of its model, by name."""
     chambers: dict[Name, Chamber] = Field(default_factory=dict)
     """Pneumatic chambers by name."""
+    fluid: RodFluid | None = None
+    """What the fluid of the `world` does to it, if it differs from what its sections say."""
     frames: dict[Name, RodFrame] = Field(default_factory=dict)
     """Named frames along the rod, by name: the arc length of each [m]."""
     model: RodModel = Pcs()
