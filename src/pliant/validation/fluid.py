@@ -148,8 +148,8 @@ SOLIDS = {
 
 @case(
     "Waterlines of floating bodies, and their periods of heave and roll",
-    compared="Height of the centre above the surface [m], and periods of heave and roll [s], of a box, a sphere, a lying and an upright "
-    "cylinder and an ellipsoid, the first with given added mass; a body of revolution about the roll axis has no period",
+    compared="Height of the centre above the surface [m], and periods of heave and roll [s], of a box, a sphere, a lying and an "
+    "upright cylinder and an ellipsoid, the first with given added mass; a body of revolution about the roll axis has no period",
     source="Archimedes; periods 2 pi sqrt((m + a)/(rho g A)) and 2 pi sqrt((I + J)/(rho g V GM)) with GM = I_A/V - BG (P. Bouguer, "
     "Traite du navire, 1746); volumes and centres of the immersed parts in closed form, waterlines by SciPy's root.",
     tolerance=1e-7,
@@ -249,8 +249,8 @@ BALLS: Sequence[tuple[float, float, float, float]] = (
 @case(
     "Terminal speeds of spheres from Stokes's to Newton's range",
     compared="Speed of sinking of five spheres, Reynolds numbers from 1e-6 to 4e4",
-    source="P. P. Brown and D. F. Lawler, Sphere drag and settling velocity revisited, J. Environmental Engineering 129 (2003), eq. "
-    "19, fitted to 480 measurements: C = 24/Re (1 + 0.150 Re^0.681) + 0.407/(1 + 8710/Re). Pliant uses that of Clift and "
+    source="P. P. Brown and D. F. Lawler, Sphere drag and settling velocity revisited, J. Environmental Engineering 129 (2003), "
+    "eq. 19, fitted to 480 measurements: C = 24/Re (1 + 0.150 Re^0.681) + 0.407/(1 + 8710/Re). Pliant uses that of Clift and "
     "Gauvin (1971).",
     tolerance=0.03,
     unit="m/s",
