@@ -37,13 +37,15 @@ from pliant.parts.formula.base import CoordinateForce, FrameConstraint, FrameFor
 from pliant.parts.formula.route import RouteForce, measure
 from pliant.parts.geometry import cached_functions, se3, so3
 from pliant.parts.geometry.se3 import Pose
-from pliant.parts.joint.coordinate import Coordinate, LengthCoordinate, Orientation
-from pliant.parts.joint.coordinate_force import (
+from pliant.parts.joint.coordinate import (
     CONSTANTS,
     DIRECTION,
     ORIENTATION,
     ORIENTATION_FORCE,
     CoefficientCoordinates,
+    Coordinate,
+    LengthCoordinate,
+    Orientation,
     armature,
     coordinate_force,
     varying_force,
