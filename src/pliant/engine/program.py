@@ -21,7 +21,6 @@ from pliant.engine.workspace import Workspace, check
 
 if TYPE_CHECKING:
     from pliant.engine.binding import Binding
-    from pliant.engine.program import Program
 
 
 Call = Callable[..., Any]

@@ -196,9 +196,14 @@ class _MotionsTogether:
         self.quick = UninterruptedRuns(request, eqs, kept)
         # the fastest rate of each case at its start [1/s], where it is of use; NaN elsewhere
         self.rates = np.full(len(self.here), np.nan)
-        sound = [k for k, state in enumerate(self.states) if isinstance(state, State)] if self.quick.possible else []
-        if sound:
-            self.rates[sound] = self.quick.rates([(self.here[k].binding, self.states[k]) for k in sound])
+        both = enumerate(zip(self.here, self.states, strict=True))
+        sound = {
+            k: (eqs.binding, state)
+            for k, (eqs, state) in both
+            if isinstance(eqs, Equations) and isinstance(state, State)
+        }
+        if sound and self.quick.possible:
+            self.rates[list(sound)] = self.quick.rates(list(sound.values()))
 
     def run(self, some: range, finished: Finished, room: Room) -> None:
         """Run some of the cases."""

@@ -668,7 +668,7 @@ def _variables(motion: SavedStates, derived: DerivedQuantities) -> dict[str, Var
     }
     for k, name in enumerate(ENERGIES):
         about = {"long_name": f"{name} energy", "units": "J"}
-        variables[name] = ("time",), lambda k=k: derived.energies[:, k], about
+        variables[name] = ("time",), lambda k=k: derived.energies[:, k], about  # type: ignore[misc]
     for name, dimension in FRAME_PARTS.items():
         variables[f"frame_{name}"] = ("time", "frame", dimension), partial(derived.frames, name), {}
     return variables
@@ -682,7 +682,7 @@ def _output_variables(
     for name, unit in output_units(eqs.model).items():
         axis = f"output.{name}.{'arc_length' if name in profiles else 'part'}"
         dimensions = ("time",) if output_size(eqs.model, name) == 1 else ("time", axis)
-        variables[f"output.{name}"] = dimensions, lambda name=name: derived.outputs[name], {"units": unit}
+        variables[f"output.{name}"] = dimensions, lambda name=name: derived.outputs[name], {"units": unit}  # type: ignore[misc]
     return variables
 
 
