@@ -290,27 +290,17 @@ class Build:
         self.system.inertia(kind, frames, elements, constants)
 
     def route(
-        self,
-        kind: RouteForce,
-        points: Sequence[tuple[int, Any]],
-        constants: Sequence[Any],
-        signals: Sequence[Scalar],
-        source: str,
-        friction: Sequence[Any] = (),
-    ) -> None:
+        self, kind: RouteForce, points: Sequence[tuple[int, Any]], constants: Sequence[Any],
+        signals: Sequence[Scalar], source: str, friction: Sequence[Any] = (),
+    ) -> None:  # fmt: skip
         """Add a line through pairs of node and position on it, with its signals and the constants of its friction."""
         at = self.add_signals(signals)
         self.routes[source] = self.system.route(kind, points, constants, at, source, friction)
 
     def constraint(
-        self,
-        kind: FrameConstraint,
-        nodes: Sequence[int],
-        constants: Sequence[Any],
-        prescribed: Sequence[Scalar],
-        order: int,
-        name: str,
-    ) -> None:
+        self, kind: FrameConstraint, nodes: Sequence[int], constants: Sequence[Any], prescribed: Sequence[Scalar],
+        order: int, name: str,
+    ) -> None:  # fmt: skip
         """Add a constraint between frames; its values (order 0), rates (1) or accelerations (2) may be prescribed per component."""
         first = self.add_signals(prescribed)
         rows = list(range(first, first + kind.size)) if prescribed else [-1] * kind.size
@@ -541,14 +531,9 @@ class Build:
         self._frames[name] = (node, placement)
 
     def coordinate_force(
-        self,
-        kind: CoordinateForce,
-        q_at: int,
-        v_at: int,
-        constants: Sequence[Any],
-        signals: Sequence[Scalar],
+        self, kind: CoordinateForce, q_at: int, v_at: int, constants: Sequence[Any], signals: Sequence[Scalar],
         name: str,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Add a force on coordinates, with its signals."""
         at = self.add_signals(signals)
         self.coordinate_forces[name] = self.system.coordinate_force(kind, q_at, v_at, constants, at, name)
