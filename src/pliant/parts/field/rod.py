@@ -433,7 +433,7 @@ class _RodInFluid:
         places = places or [k / max(len(names) - 1, 1) for k in range(len(names))]
         outlines = []
         for x, section in zip(places, names, strict=True):
-            found = outline_of(build.robot.sections[section], given, build)  # type: ignore[arg-type]
+            found = outline_of(build.robot.sections[section], given, build)
             if found is None:
                 text = f"the section '{section}' of the rod has no outline on which the fluid could act"
                 hint = "add `fluid: {diameter: ...}` to the rod, or `fluid: {immersed: false}`"

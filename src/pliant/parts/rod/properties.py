@@ -346,7 +346,7 @@ def _single_sections(rod: Rod, build: Build) -> list[OneSection]:
     assert all(isinstance(section, OneSection) for section in single_sections), (
         "a table holds no other table: checked when read"
     )
-    return single_sections  # type: ignore[return-value]
+    return single_sections
 
 
 def _over_fibres(rod: Rod, build: Build, law: Law, sections: Stations) -> tuple[Law, Stations]:
