@@ -22,6 +22,7 @@ Theme = Literal[
     "Vibration",
     "Motion",
     "Contact",
+    "Rods in fluid",
     "Conservation",
     "Convergence",
     "Published systems",
