@@ -39,7 +39,7 @@ from pliant.parts.field.rod import RodFluid
 from pliant.parts.joint import JointBase, coordinate
 from pliant.parts.joint import types as chain
 from pliant.parts.link import LinkBase
-from pliant.parts.mesh import Membrane, Shell, drawing, edges
+from pliant.parts.mesh import Membrane, Shell, base, drawing
 from pliant.parts.rod import chamber, rod, shape
 from pliant.parts.section import Holes, Station
 from pliant.parts.section.material import Material
@@ -128,7 +128,7 @@ SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
         ),
     ),
     ("Sets of nodes", (drawing.BoxSet, drawing.PlaneSet, drawing.NearestSet, drawing.NumberedSet, drawing.LabelledSet)),
-    ("Edges of meshes", (edges.MembraneEdges, edges.ShellEdges)),
+    ("Edges of meshes", (base.MembraneEdges, base.ShellEdges)),
     ("Links", tuple(kinds(RobotSpec, "links")[1].values())),
     ("Tendons", tuple(kinds(RobotSpec, "tendons")[1].values())),
     (

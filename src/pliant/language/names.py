@@ -4,8 +4,6 @@ A name is a plain word. Flattening adds two forms: `link[3]` (the third instance
 `bar` of the model attached as `left`). Only flat models, such as those in results, may define such names.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass

@@ -80,7 +80,9 @@ from pliant.parts.link import AxialSpring as AxialSpring
 from pliant.parts.link import Beam as Beam
 from pliant.parts.mesh import Membrane as Membrane
 from pliant.parts.mesh import Shell as Shell
+from pliant.parts.mesh.base import MembraneEdges as MembraneEdges
 from pliant.parts.mesh.base import NodeValues as NodeValues
+from pliant.parts.mesh.base import ShellEdges as ShellEdges
 from pliant.parts.mesh.drawing import BlockDrawing as BlockDrawing
 from pliant.parts.mesh.drawing import BoxSet as BoxSet
 from pliant.parts.mesh.drawing import FileDrawing as FileDrawing
@@ -91,8 +93,6 @@ from pliant.parts.mesh.drawing import NumberedSet as NumberedSet
 from pliant.parts.mesh.drawing import PlaneSet as PlaneSet
 from pliant.parts.mesh.drawing import RectangleDrawing as RectangleDrawing
 from pliant.parts.mesh.drawing import WebDrawing as WebDrawing
-from pliant.parts.mesh.edges import MembraneEdges as MembraneEdges
-from pliant.parts.mesh.edges import ShellEdges as ShellEdges
 from pliant.parts.output import ConstraintOutput as ConstraintOutput
 from pliant.parts.output import ContactOutput as ContactOutput
 from pliant.parts.output import CoordinateOutput as CoordinateOutput

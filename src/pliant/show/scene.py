@@ -1,7 +1,5 @@
 """A robot in a pose as a `Scene`, from which pictures, films, the live page and reports are drawn."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -46,6 +44,7 @@ from pliant.parts.surface.solid import TriangleSurface
 from pliant.parts.surface.triangles import BOX, BOX_FACES, Triangles, ball
 from pliant.robot.robot import RobotSpec
 from pliant.show.marks import (
+    ChosenPlaces,
     JointMark,
     LinkMark,
     LoadMark,
@@ -60,8 +59,8 @@ from pliant.show.marks import (
     TendonMark,
     coarser,
     outline,
+    rod_curve,
 )
-from pliant.show.rod_curve import ChosenPlaces, rod_curve
 
 
 @dataclass(frozen=True)

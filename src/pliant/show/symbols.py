@@ -5,8 +5,6 @@ Every mark has two: lines and polygons on a flat picture (`PictureSymbols`), and
 each type.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -25,6 +23,7 @@ from pliant.show.marks import (
     MeshMark,
     Pose,
     PushMark,
+    RodCurve,
     Scene,
     Solid,
     SolidForm,
@@ -39,7 +38,6 @@ from pliant.show.marks import (
     silhouette,
 )
 from pliant.show.names import names_once
-from pliant.show.rod_curve import RodCurve
 
 
 @dataclass(frozen=True)

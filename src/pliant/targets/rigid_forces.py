@@ -26,7 +26,7 @@ from pliant.parts.constraint import CONSTANTS as FRAMES
 from pliant.parts.external_load import WRENCH
 from pliant.parts.external_load import WRENCH_CONSTANTS as LOAD
 from pliant.parts.formula.base import STOPS
-from pliant.parts.joint.coordinate_force import ORIENTATION, ORIENTATION_FORCE
+from pliant.parts.joint.coordinate import ORIENTATION, ORIENTATION_FORCE
 from pliant.parts.link import AXIAL, axial_force
 from pliant.parts.tendon import CONSTANTS as ELASTIC
 from pliant.parts.tendon import GIVEN_TENSION, elastic_line

@@ -1,7 +1,5 @@
 """Robots as URDF: links, joints, inertias, limits, damping, mimic joints and shapes. Springs, motors and loops are listed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -50,7 +48,6 @@ class Urdf(RigidTarget):
     }
 
     def document(self, robot: RigidRobot) -> tuple[str, list[str]]:
-        """The text of the file, and what it approximates or omits."""
         balls = [joint.name for joint in robot.tree.joints if joint.kind == "ball"]
         if balls:
             raise ExportError(

@@ -386,11 +386,9 @@ class ArcModel(RodModelBase):
 
     @classmethod
     def takes(cls, free: Free) -> Free:
-        """Stretch and bends: arcs neither shear nor twist."""
         return tuple(k for k in free if k in ARC_FREE)
 
     def rod_problems(self, rod: Rod, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Muscles need a position and a variable length; lists have one entry per coordinate; no shear, no twist."""
         free = rod.free_strains()
         yield from self._muscle_problems(free, value)
         yield from self._list_problems(ArcCoordinates(self.coordinates, free).size)
@@ -438,7 +436,6 @@ class ArcModel(RodModelBase):
             yield (here, "names"), f"the coordinate name '{twice}' is used twice", ""
 
     def arcs(self) -> int:
-        """Every section is an arc."""
         return self.sections
 
     @abstractmethod
@@ -446,7 +443,6 @@ class ArcModel(RodModelBase):
         """Type of the mass of an arc, with the constants `ARC_MASS`."""
 
     def apply(self, build: Build, rod: RodProperties) -> None:
-        """Add the arcs to the system."""
         radius = 1.0 if self.muscle_radius is None else build.value(self.muscle_radius)
         length, kind = rod.length / self.sections, ArcCoordinates(self.coordinates, rod.free)
         start = rod.rest if rod.stress_free else (0.0,) * 6
@@ -630,7 +626,6 @@ outputs:
     is not round the mean of its two diameters is used."""
 
     def inertia(self, coordinates: ArcCoordinates) -> Inertia:
-        """Exact mass of an arc."""
         return arc_inertia(coordinates, rotary=self.rotary_inertia)
 
 
@@ -688,7 +683,6 @@ rods:
     kind: Literal["pcc_cog"] = "pcc_cog"
 
     def inertia(self, coordinates: ArcCoordinates) -> Inertia:
-        """Lumped mass of an arc."""
         return lumped_inertia(coordinates)
 
 

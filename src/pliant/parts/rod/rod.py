@@ -49,6 +49,8 @@ class Rayleigh(Part):
     beta = 2 z / (w1 + w2); modes between them have less than z, modes outside more.
     """
 
+    above_zero, not_below_zero = ("frequencies",), ("ratio", "alpha", "beta")
+
     ratio: Number | None = None
     """Damping ratio of both modes [-]."""
     modes: tuple[Mode, Mode] | None = None
@@ -89,16 +91,6 @@ class Rayleigh(Part):
         if self.modes is not None and self.modes[0] == self.modes[1]:
             raise fault("same_modes", "the two modes are the same", hint="give two different ones", key="modes")
         return self
-
-    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Values must not be negative; frequencies must be positive."""
-        for key in ("ratio", "alpha", "beta"):
-            given = getattr(self, key)
-            if given is not None and value(given) < 0:
-                yield (key,), f"{key} cannot be negative, but it is {value(given):g}", ""
-        for k, given in enumerate(self.frequencies or ()):
-            if not value(given) > 0:
-                yield ("frequencies", k), f"a frequency is above zero, but this is {value(given):g}", ""
 
     def factors(self, build: Build) -> tuple[Any, Any]:
         """alpha [1/s] and beta [s]."""
@@ -262,7 +254,6 @@ joints:
 """
 
     def frame_names(self) -> tuple[str, ...]:
-        """Names of its frames besides its base."""
         return ("tip", *self.frames)
 
     def state_names(self) -> Mapping[str, Dimension]:

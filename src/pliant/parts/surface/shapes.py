@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import casadi as ca
 import numpy as np
 
-from pliant.language.base import Problem, positive
+from pliant.language.base import Problem
 from pliant.language.placement import Axis
 from pliant.language.scalar import Length, LengthVector, Scalar
 from pliant.parts.field import hydrodynamics
@@ -88,10 +88,7 @@ contacts:
   ground: {between: [foot, floor], friction: 0.8}
 """
 
-    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """A radius that is not negative."""
-        if value(self.radius) < 0:
-            yield ("radius",), f"radius must not be negative, but it is {value(self.radius):g} m", ""
+    not_below_zero = ("radius",)
 
     def shapes(self, build: Build, name: str, node: int, pose: Pose) -> list[int]:
         return [
@@ -132,9 +129,7 @@ outputs:
   push: {contact: touch}
 """
 
-    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Sizes above zero."""
-        yield from positive(self, value, "radius", "length")
+    above_zero = ("radius", "length")
 
     def shapes(self, build: Build, name: str, node: int, pose: Pose) -> list[int]:
         R, p = pose
@@ -197,9 +192,10 @@ contacts:
   wrap: {between: [rope, peg], friction: 0.3}
 """
 
+    above_zero = ("radius", "length")
+
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Sizes above zero, and a rounding that fits the ends."""
-        yield from positive(self, value, "radius", *(("length",) if self.length is not None else ()))
+        """A rounding that fits the ends."""
         if self.rounding is None:
             return
         if self.length is None:
@@ -289,12 +285,11 @@ contacts:
   rest: {between: [brick, table], friction: 0.5}
 """
 
+    above_zero = ("size",)
+
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Sizes above zero, and a rounding below half the smallest size."""
+        """A rounding below half the smallest size."""
         sizes = [value(x) for x in self.size]
-        for index, size in enumerate(sizes):
-            if size <= 0:
-                yield ("size", index), f"a box needs three edges above zero, but one is {size:g} m", ""
         if self.rounding is not None and not 0 <= value(self.rounding) < min(sizes) / 2:
             most = f"below half the smallest size, {min(sizes) / 2:g} m"
             text = f"rounding must be from 0 to {most}, but it is {value(self.rounding):g} m"
