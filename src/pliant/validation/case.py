@@ -19,20 +19,8 @@ from pliant.language.arguments import ArgumentError
 
 Theme = Literal[
     "Statics", "Stability", "Vibration", "Motion", "Contact", "Conservation", "Convergence", "Published systems",
-    "Other engines", "Fluid", "Recordings",
+    "Other engines", "Fluid", "Rods in fluid", "Recordings",
 ]  # fmt: skip
-    "Statics",
-    "Stability",
-    "Vibration",
-    "Motion",
-    "Contact",
-    "Rods in fluid",
-    "Conservation",
-    "Convergence",
-    "Published systems",
-    "Other engines",
-    "Recordings",
-]
 """Themes, in the order of tables; the cases of each are in the module of its name."""
 
 Measure = Literal["relative", "of the largest", "absolute"]
