@@ -471,6 +471,7 @@ int pl_articulated(pl_work *w, const double *v, double *a) {
     w->bulk[2 * g] = I[0], w->bulk[2 * g + 1] = I[4] + I[5] + I[6];
     to_column(w->bias + 6 * g, w->pA + COLUMN * g);
   }
+  pl_inertia_weightless(w);
   for (int e = T->n_elem - 1; e >= 0; --e) {
     const int status = inward(w, e);
     if (status) return status;
