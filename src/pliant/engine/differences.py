@@ -41,7 +41,7 @@ def checked_difference(function: Callable[[float], Any], step: float, kinked: fl
 
     If the values on both sides indicate a kink within the step, shorter steps are tried, and accepted if even shorter ones confirm
     them: the derivative is that of the current branch. If the kink is at zero itself, so that the inconsistency is the same for all
-    shorter steps, it is the derivative for increasing arguments. kinked: threshold of the inconsistency, relative to the derivative.
+    shorter steps, it is the derivative for increasing arguments. kinked: threshold of the inconsistency over the derivative.
     """
     here = np.asarray(function(0.0), dtype=float)
 

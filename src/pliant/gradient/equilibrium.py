@@ -13,10 +13,9 @@ import scipy
 from pliant.analysis.statics.factorization import TOLERANCES
 from pliant.analysis.statics.stability import TOLERANCES as STABILITY
 from pliant.analysis.statics.stability import stiffness_scaling
-from pliant.engine.binding import Binding
+from pliant.engine.binding import Binding, LinearizedEquations
 from pliant.engine.differences import OFFSETS, WEIGHTS, checked_difference, difference
 from pliant.engine.equations import Equations
-from pliant.engine.linearized import LinearizedEquations
 from pliant.gradient.parameter_derivatives import SHARE, ParameterTangents, step_of
 from pliant.language.arguments import ArgumentError, mapping
 
@@ -222,8 +221,8 @@ class Linearization:
 
     Tangents of a simulation are fourth-order finite differences along their direction: five simulations with the time steps of
 
-    the one at `values`, consistent with the adjoint of these steps. Simulations with contacts or events have no adjoint, and at rest
-    at a kink it is that of any side: J is assembled from such tangents, which there are for increasing arguments.
+    the one at `values`, consistent with the adjoint of these steps. Simulations with contacts or events have no adjoint, and that
+    of a rest at a kink is of any side: J is assembled from such tangents, at kinks those for increasing arguments.
 
     Attributes:
         values: of all arguments; outputs: there.

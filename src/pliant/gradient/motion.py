@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from pliant.analysis.linear.small_motion import KINK_WAY, kinked_rate
 from pliant.analysis.motion.current_state import Now
 from pliant.analysis.motion.job import Job
-from pliant.analysis.linear.small_motion import KINK_WAY, kinked_rate
 from pliant.analysis.motion.result import Result
 from pliant.analysis.numerics.blas_threads import on_one_blas_thread
 from pliant.analysis.numerics.configuration_group import ConfigurationGroup
