@@ -782,12 +782,10 @@ class StageSymbols:
         a, b = ends
         length = float(np.linalg.norm(b - a))
         along = (b - a) / length if length > 0 else np.array([0.0, 0.0, 1.0])
-        helper = np.array([1.0, 0, 0]) if abs(along[0]) < 0.8 else np.array([0, 1.0, 0])
-        u = np.cross(along, helper)
-        u /= np.linalg.norm(u)
+        u, w = outlines.normals(along)
         turn = np.linspace(0, 2 * np.pi * LAYOUT.coils, LAYOUT.coils * LAYOUT.per_coil + 1)[:, None]
         places = np.linspace(0.12, 0.88, len(turn))[:, None]
-        wound = a + places * (b - a) + share * self.size * (np.cos(turn) * u + np.sin(turn) * np.cross(along, u))
+        wound = a + places * (b - a) + share * self.size * (np.cos(turn) * u + np.sin(turn) * w)
         points = np.concatenate([[a], wound, [b]])
         self.line(np.stack([points[:-1], points[1:]], axis=1), 0.0035, _bytes(INK) if colour is None else colour)
 

@@ -154,9 +154,7 @@ def _in_plane(
     factor: float,
     recording: tuple[np.ndarray, np.ndarray] | None,
 ) -> Any:
-    if len(plane) != 2 or any(letter not in "xyz" for letter in plane) or plane[0] == plane[1]:
-        raise ValueError(f"plane must be two of x, y, z, such as 'xz', not {plane!r}")
-    i, j = ("xyz".index(letter) for letter in plane)
+    i, j = _axes_of(plane)
     for name, values in series.items():
         if values.shape[1] != 3:
             raise ValueError(f"'{name}' is not a point in space, so it has no path in a plane")
@@ -379,8 +377,13 @@ def _drawn_lines(eqs: Equations, q: np.ndarray) -> list[np.ndarray]:
 
 def _plane(points: np.ndarray, plane: str | None) -> tuple[int, int]:
     if plane is not None:
-        if len(plane) != 2 or any(letter not in "xyz" for letter in plane) or plane[0] == plane[1]:
-            raise ValueError(f"plane must be two of x, y, z, such as 'xz', not {plane!r}")
-        return "xyz".index(plane[0]), "xyz".index(plane[1])
+        return _axes_of(plane)
     i, j = sorted(np.argsort(-np.ptp(points, axis=0), kind="stable")[:2])
     return int(i), int(j)
+
+
+def _axes_of(plane: str) -> tuple[int, int]:
+    """The two axes of a plane of the world."""
+    if len(plane) != 2 or any(letter not in "xyz" for letter in plane) or plane[0] == plane[1]:
+        raise ValueError(f"plane must be two of x, y, z, such as 'xz', not {plane!r}")
+    return "xyz".index(plane[0]), "xyz".index(plane[1])
