@@ -203,13 +203,9 @@ def lqr_control(described: LqrControlSpec, plant: Plant, name: str) -> StateFeed
 
 
 def _observer(
-    described: LqrControlSpec,
-    plant: Plant,
-    linear: StateSpace,
-    whole: StateSpace,
-    reduction: Reduction | None,
+    described: LqrControlSpec, plant: Plant, linear: StateSpace, whole: StateSpace, reduction: Reduction | None,
     others: np.ndarray,
-) -> Observer:
+) -> Observer:  # fmt: skip
     """The Kalman filter on `linear`, the robot `whole` or its `reduction`; others: effects of disturbances by other inputs."""
     number = plant.number
     variances = {s.output: number(s.assumed) ** 2 for s in described.sensors}

@@ -204,13 +204,9 @@ class Observer:
 
 @on_one_blas_thread
 def kalman(
-    linear: Linear,
-    *,
-    process: Weights = 1.0,
-    inputs: Weights | None = None,
-    disturbances: np.ndarray | None = None,
+    linear: Linear, *, process: Weights = 1.0, inputs: Weights | None = None, disturbances: np.ndarray | None = None,
     outputs: Weights = 1.0,
-) -> Observer:
+) -> Observer:  # fmt: skip
     """The observer with the smallest error variance.
 
     Variances of noise: `process` on the states' rates (continuous) or per sample (discrete), `inputs` of a disturbance

@@ -62,17 +62,9 @@ _sized: WeakSet[Any] = WeakSet()
 
 
 def sketch(
-    eqs: Equations,
-    q: Any = None,
-    *,
-    inputs: InputValues | None = None,
-    parameters: Values | None = None,
-    ax: Any = None,
-    view: View = None,
-    size: tuple[int, int] | None = None,
-    labels: bool = True,
-    frames: bool = True,
-) -> Any:
+    eqs: Equations, q: Any = None, *, inputs: InputValues | None = None, parameters: Values | None = None,
+    ax: Any = None, view: View = None, size: tuple[int, int] | None = None, labels: bool = True, frames: bool = True,
+) -> Any:  # fmt: skip
     """Draw a robot and return the matplotlib axes.
 
     q: an Equilibrium, a State, a Result (its end), positions in the order of `eqs.coordinates`, coordinates by name, "initial" or

@@ -802,27 +802,18 @@ class StageSymbols:
         self._at("cube", ends.mean(axis=1), sizes, colours, rotations, "rods")
 
     def _between(
-        self,
-        shape: str,
-        ends: np.ndarray,
-        radius: float | np.ndarray,
-        colour: Colour | np.ndarray,
+        self, shape: str, ends: np.ndarray, radius: float | np.ndarray, colour: Colour | np.ndarray,
         layer: str = "robot",
-    ) -> None:
+    ) -> None:  # fmt: skip
         ends = ends.reshape(-1, 2, 3)
         count = len(ends)
         sizes = np.repeat(np.broadcast_to(radius, (count,))[:, None], 3, axis=1)
         self.out.copies[layer, shape].append(Copies(sizes, np.broadcast_to(colour, (count, 3)), ends=ends))
 
     def _at(
-        self,
-        shape: str,
-        places: np.ndarray,
-        sizes: tuple[float, float, float] | np.ndarray,
-        colours: Colour | np.ndarray,
-        rotations: np.ndarray | None = None,
-        layer: str = "robot",
-    ) -> None:
+        self, shape: str, places: np.ndarray, sizes: tuple[float, float, float] | np.ndarray,
+        colours: Colour | np.ndarray, rotations: np.ndarray | None = None, layer: str = "robot",
+    ) -> None:  # fmt: skip
         places = places.reshape(-1, 3)
         count = len(places)
         turned = np.broadcast_to(np.eye(3) if rotations is None else rotations, (count, 3, 3))
