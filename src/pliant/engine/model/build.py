@@ -30,6 +30,7 @@ from pliant.language.faults import Fault, SpecError
 from pliant.language.parameter import Environment
 from pliant.language.placement import Attachment, Axis, Placement, Rotation
 from pliant.language.scalar import Scalar
+from pliant.parts.field.magnet import MagnetEntry
 from pliant.parts.formula.base import CoordinateForce, FrameConstraint, FrameForce, Inertia
 from pliant.parts.formula.route import RouteForce, measure
 from pliant.parts.geometry import cached_functions, se3, so3
@@ -102,6 +103,7 @@ class Build:
         self.coordinates: dict[str, CoordinateEntry] = {}
         self.link_forces: dict[str, int] = {}
         self.load_forces: dict[str, int] = {}
+        self.magnets: dict[str, MagnetEntry] = {}
         self.routes: dict[str, int] = {}
         self.surfaces: dict[str, list[int]] = {}
         self.arcs: dict[str, list[ArcEntry]] = {}
@@ -125,6 +127,7 @@ class Build:
         self._frames: dict[str, tuple[int, Pose]] = {"world": (0, se3.identity())}
         self._reserved: dict[str, dict[str, Any]] = {}
         self._cuts: set[tuple[str, str]] = set()
+        self._acted_on: set[str] = set()
         self._quaternions: dict[tuple[float, ...], list[Any]] = {}
         self._initial_q, self._initial_v = Column(), Column()
         self._initial_poses: dict[int, Pose] = {0: se3.identity()}
@@ -188,6 +191,14 @@ class Build:
     def reserved_frames(self, rod: str) -> dict[str, Any]:
         """Arc lengths [m] of the frames reserved on a rod, by name."""
         return self._reserved.get(rod, {})
+
+    def reserve_pieces(self, rod: str) -> None:
+        """Request pieces of a rod that move with nodes, for what acts along it; before the rod is added."""
+        self._acted_on.add(rod)
+
+    def needs_pieces(self, rod: str) -> bool:
+        """Whether pieces of a rod are requested, which models without mass at nodes add for this purpose."""
+        return rod in self._acted_on
 
     def reserve_cut(self, collection: str, name: str) -> None:
         """Request a separate node for the reaction of a joint or rod; before the joint or rod is added."""

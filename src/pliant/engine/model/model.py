@@ -158,7 +158,7 @@ class Model:
         """Inputs that controllers use by default: all but those that only `loads` depend on, which are
         disturbances; all inputs where every one of them is a load."""
         used: set[str] = set()
-        for collection in ("joints", "rods", "meshes", "links", "tendons", "constraints", "bodies"):
+        for collection in ("joints", "rods", "meshes", "links", "tendons", "constraints", "bodies", "magnets"):
             for leaf in leaves(getattr(self.spec, collection)):
                 if isinstance(leaf.value, str):
                     try:
@@ -297,6 +297,8 @@ def build_tree(flat: RobotSpec) -> Build:
     build.system.gravity([build.value(x) for x in flat.world.gravity])
     for tendon in flat.tendons.values():
         tendon.reserve(build)
+    for along_rods in (*flat.loads.values(), *flat.magnets.values()):
+        along_rods.reserve(build)
     for output in flat.outputs.values():
         output.reserve(build)
     for name in tree_order(flat):
@@ -321,7 +323,7 @@ def compile_model(
     been filled in.
     """
     build = build_tree(flat)
-    for collection in ("links", "tendons", "surfaces", "contacts", "loads", "constraints"):
+    for collection in ("links", "tendons", "surfaces", "contacts", "loads", "magnets", "constraints"):
         for name, part in getattr(flat, collection).items():
             build.system.owner = (collection, name)
             part.apply(build, name)

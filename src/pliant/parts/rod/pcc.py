@@ -28,13 +28,16 @@ from pliant.parts.rod.chamber import actuation, signal_word
 from pliant.parts.rod.pcs import frames_on_segment
 from pliant.parts.rod.pieces import PieceKind, PieceState, RodPiece, add_pieces
 from pliant.parts.rod.properties import RodProperties
-from pliant.parts.rod.stations import SectionState, note_sample
+from pliant.parts.rod.stations import SectionState, gauss_between, note_sample
 from pliant.parts.rod.strains import LABELS, Free
 
 if TYPE_CHECKING:
     from pliant.engine.model.build import Build
     from pliant.engine.model.system import Element
     from pliant.parts.rod.rod import Rod
+
+PIECES = 4
+"""Gauss points of what acts along an arc."""
 
 SERIES_BELOW = 20.0
 SERIES_TERMS = 16
@@ -457,7 +460,9 @@ class ArcModel(RodModelBase):
         remark_steps(build, rod, ends)
         for k in range(self.sections):
             frames = frames_on_segment(build, rod, k, ends)
-            plans = [build.plan(motion, placement, (x, *arc.constants)) for x in (*frames.values(), 1.0)]
+            points = gauss_between(0.0, 1.0, PIECES) if build.needs_pieces(rod.name) else []
+            places = (*frames.values(), *(x for x, _ in points), 1.0)
+            plans = [build.plan(motion, placement, (x, *arc.constants)) for x in places]
             element = build.element(node, plans)
             self._name(build, rod, element, arc, k)
             section = rod.mean_section(*ends[k : k + 2])
@@ -469,6 +474,9 @@ class ArcModel(RodModelBase):
                 self.muscle_limits.apply(build, element.q_at, element.v_at, rod.name, 3)
             for number, frame in zip(element.nodes, frames, strict=False):
                 build.name_frame(f"{rod.name}.{frame}", number, se3.identity())
+            for number, (x, weight) in zip(element.nodes[len(frames) :], points, strict=False):
+                place = ends[k] + x / self.sections
+                build.rod_piece(rod.name, number, se3.identity(), weight * length, place, (ends[k], ends[k + 1]))
             node, placement = element.nodes[-1], se3.identity()
             build.rod_stations(rod.name, [(node, placement)], [(k + 1) / self.sections])
         build.name_frame(f"{rod.name}.tip", node, placement)

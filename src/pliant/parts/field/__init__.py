@@ -1,0 +1,1 @@
+"""Fields: forces on all parts that have the property they act on."""
