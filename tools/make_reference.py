@@ -33,6 +33,7 @@ from pliant.parts import body, output
 from pliant.parts import input as inputs
 from pliant.parts import tendon as routing
 from pliant.parts.contact import Contact, Friction
+from pliant.parts.field.fluid import Fluid
 from pliant.parts.joint import JointBase, coordinate
 from pliant.parts.joint import types as chain
 from pliant.parts.link import LinkBase
@@ -42,10 +43,11 @@ from pliant.parts.section import Holes, Station
 from pliant.parts.section.material import Material
 from pliant.parts.surface import SurfaceBase
 from pliant.parts.tendon import TendonBase
+from pliant.parts.world import World
 from pliant.robot import attach, controllers
 from pliant.robot.analyses import ListedAnalysis, analysis_names
 from pliant.robot.controllers import InputLimit
-from pliant.robot.data import default_kinds, tells_kind, to_data
+from pliant.robot.defaults import default_kinds, tells_kind, to_data
 from pliant.robot.learning_task import LearningTask, RandomParameter, RandomStart
 from pliant.robot.robot import RobotSpec
 from pliant.robot.rod_switch import KINDS
@@ -61,7 +63,7 @@ WRITTEN, END = "<!-- written by tools/make_reference.py -->\n", "<!-- end of wha
 """Around the sections of commands that are not described by hand."""
 
 SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
-    ("World", (parameter.World,)),
+    ("World", (World, Fluid)),
     ("Parameters", (parameter.Parameter,)),
     ("Materials", (Material,)),
     ("Sections", (*kinds(RobotSpec, "sections")[1].values(), Holes, Station)),

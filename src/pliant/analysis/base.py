@@ -34,7 +34,7 @@ from pliant.language.limits import DeadlineExceeded, current_limit, time_limit
 from pliant.language.message_text import KeyPath, suggestion
 from pliant.language.names import CoordinateName
 from pliant.language.parameter import wrong_dimension
-from pliant.language.public_names import analyses
+from pliant.language.provided import analyses
 from pliant.language.scalar import Quantity, Scalar
 from pliant.language.traversal import Leaf, map_leaves
 from pliant.language.units import parse_unit

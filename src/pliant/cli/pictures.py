@@ -37,10 +37,10 @@ from pliant.engine.state import State
 from pliant.language.arguments import ArgumentError
 from pliant.language.base import Part
 from pliant.language.scalar import Time
-from pliant.show.clips import parameters_of_run
 from pliant.show.film import Film
 from pliant.show.film import film as make_film
 from pliant.show.live_page import LivePage, check_host, free_port, start_server, tunnel_advice
+from pliant.show.scene import parameters_of_run
 from pliant.show.sketch import save, sketch
 
 

@@ -33,7 +33,7 @@ from pliant.engine.equations import Equations
 from pliant.language.base import read_errors
 from pliant.language.limits import time_is_up
 from pliant.language.message_text import suggestion
-from pliant.language.public_names import analyses
+from pliant.language.provided import analyses
 from pliant.robot.reader import load_text
 from pliant.show import plot as draw
 from pliant.show.report import SweepContent

@@ -19,7 +19,7 @@ from pliant.analysis.numerics.state import Start
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.states import state_at
 from pliant.control.limits import Limits, actuator_limits
-from pliant.control.orientation_task import FrameDirection, FrameOrientation, rotation_matrix
+from pliant.control.task import FrameDirection, FrameOrientation, rotation_matrix
 from pliant.engine.core import check_names
 from pliant.engine.equations import Equations, Values, need_equations
 from pliant.engine.state import State

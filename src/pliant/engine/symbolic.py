@@ -322,6 +322,8 @@ def _distributed(
             for twists, rates in ((tree.twists, v), (tree.accelerations, a))
         )
         second = stack_poses([se3.compose(local[0], frame) for frame in frames[1:]])
+        if inert.kind.weightless:
+            W_dot += ca.vertcat(*[se3.transform_twist(x, gravity) for x in local])
         own = theta[inert.own_constants : inert.own_constants + inert.kind.constants]
         positions = ca.vertcat(*[q[e.q_at : e.q_at + e.q_size] for e in owners])
         M, h = inertia_kernels(inert.kind).functions[0](second, positions, W, own)
@@ -335,6 +337,8 @@ def _distributed(
             for k in range(element.v_size):
                 residual[element.v_at + k] += forces[at + k]
             at += element.v_size
+        if inert.kind.weightless:
+            continue
         # for a common translation of the frames: total mass, and the moment about the world's origin
         shift = ca.vertcat(*[ca.vertcat(R.T, ca.DM.zeros(3, 3)) for R, _ in frames], ca.DM.zeros(inert.kind.v_size, 3))
         momentum, moment = M @ shift, ca.DM.zeros(3, 3)

@@ -332,7 +332,13 @@ def _shared_inertias(system: System, positions: BlockPositions, integers: dict[s
             members.setdefault(inert.kind, []).append(inert)
     for kind, instances in members.items():
         kinds.number(kind)
-        add_row(integers, "shared", begin=len(integers["shared_theta"]), constants=kind.constants)
+        add_row(
+            integers,
+            "shared",
+            begin=len(integers["shared_theta"]),
+            constants=kind.constants,
+            weightless=int(kind.weightless),
+        )
         for inert in instances:
             plain = all(len(system.path(node)) < 2 for node in inert.nodes)
             add_row(integers, "shared", theta=inert.constants, plain=int(plain))
@@ -548,7 +554,7 @@ def fill_inertias(
         add_row(
             integers, "inertia", kind=number(inert.kind), constants=inert.kind.constants, node=inert.nodes[0],
             k=inert.kind.v_size, theta=inert.constants, owned=len(inert.elements),
-            articulated=int(is_articulated(system, inert)), begin=len(integers["mover_elem"]),
+            weightless=int(inert.kind.weightless), begin=len(integers["mover_elem"]),
             pair=len(integers["mover_pos"]),
         )  # fmt: skip
         own = 0

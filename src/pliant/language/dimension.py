@@ -81,11 +81,15 @@ MASS_PER_LENGTH = MASS / LENGTH
 ROTARY_PER_LENGTH = INERTIA / LENGTH
 CURVATURE = NUMBER / LENGTH
 COMPLIANCE = NUMBER / PRESSURE
+<<<<<<< HEAD
 FLUX_DENSITY = FORCE / (CURRENT * LENGTH)
 FLUX_DENSITY_GRADIENT = FLUX_DENSITY / LENGTH
 MAGNETIC_MOMENT = CURRENT * AREA
 MAGNETIZATION = MAGNETIC_MOMENT / LENGTH**3
 MAGNETIC_MOMENT_PER_LENGTH = MAGNETIC_MOMENT / LENGTH
+=======
+VISCOSITY = PRESSURE * TIME
+>>>>>>> main
 
 
 def damping_dimension(viscous: Dimension, power: float) -> Dimension:
@@ -122,11 +126,15 @@ NAMES: dict[Dimension, str] = {
     ROTARY_PER_LENGTH: "inertia per length",
     CURVATURE: "curvature",
     COMPLIANCE: "growth per pressure",
+<<<<<<< HEAD
     FLUX_DENSITY: "magnetic flux density",
     FLUX_DENSITY_GRADIENT: "gradient of magnetic flux density",
     MAGNETIC_MOMENT: "magnetic moment",
     MAGNETIZATION: "magnetization",
     MAGNETIC_MOMENT_PER_LENGTH: "magnetic moment per length",
+=======
+    VISCOSITY: "viscosity",
+>>>>>>> main
 }
 
 USUAL_UNITS: dict[Dimension, str] = {
@@ -138,9 +146,13 @@ USUAL_UNITS: dict[Dimension, str] = {
     ANGULAR_DAMPING: "N*m*s",
     BENDING_STIFFNESS: "N*m^2",
     COMPLIANCE: "1/Pa",
+<<<<<<< HEAD
     FLUX_DENSITY: "T",
     FLUX_DENSITY_GRADIENT: "T/m",
     MAGNETIC_MOMENT: "A*m^2",
+=======
+    VISCOSITY: "Pa*s",
+>>>>>>> main
     FORCE * TIME: "N*s",
     BENDING_STIFFNESS * TIME: "N*m^2*s",
 }
@@ -159,6 +171,7 @@ EXAMPLES: dict[Dimension, str] = {
     TORQUE: "2 N*m",
     PRESSURE: "205 kPa",
     DENSITY: "1200 kg/m^3",
+    VISCOSITY: "1 mPa*s",
     INERTIA: "2e-4 kg*m^2",
     STIFFNESS: "100 N/m",
     DAMPING: "3 N*s/m",

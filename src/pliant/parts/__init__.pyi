@@ -7,7 +7,6 @@ from pliant.analysis.modes import Modes as Modes
 from pliant.analysis.path import Continuation as Continuation
 from pliant.analysis.simulate import Simulate as Simulate
 from pliant.language.parameter import Parameter as Parameter
-from pliant.language.parameter import World as World
 from pliant.language.placement import Around as Around
 from pliant.language.placement import Attachment as Attachment
 from pliant.language.placement import AxisRotation as AxisRotation
@@ -32,11 +31,15 @@ from pliant.parts.contact import Contact as Contact
 from pliant.parts.contact import Friction as Friction
 from pliant.parts.external_load import Distributed as Distributed
 from pliant.parts.external_load import Wrench as Wrench
+<<<<<<< HEAD
 from pliant.parts.field.magnet import Coil as Coil
 from pliant.parts.field.magnet import Dipole as Dipole
 from pliant.parts.field.magnet import MagneticBody as MagneticBody
 from pliant.parts.field.magnet import MagneticRod as MagneticRod
 from pliant.parts.field.magnet import Uniform as Uniform
+=======
+from pliant.parts.field.fluid import Fluid as Fluid
+>>>>>>> main
 from pliant.parts.input import Piece as Piece
 from pliant.parts.input import PiecewiseInput as PiecewiseInput
 from pliant.parts.input import Ramp as Ramp
@@ -149,6 +152,7 @@ from pliant.parts.tendon import ParallelStretch as ParallelStretch
 from pliant.parts.tendon import PointStretch as PointStretch
 from pliant.parts.tendon import RodPoint as RodPoint
 from pliant.parts.tendon import TensionTendon as TensionTendon
+from pliant.parts.world import World as World
 from pliant.robot.analyses import ListedAnalysis as ListedAnalysis
 from pliant.robot.attach import Attach as Attach
 from pliant.robot.controllers import ConstraintControlSpec as ConstraintControlSpec

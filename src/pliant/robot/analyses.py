@@ -12,7 +12,7 @@ from pydantic_core import CoreSchema
 
 from pliant.language.base import Part, fault
 from pliant.language.message_text import describe, nearest
-from pliant.language.public_names import analyses
+from pliant.language.provided import analyses
 
 
 def analysis_names() -> tuple[str, ...]:

@@ -162,9 +162,9 @@ class SemanticChecks:
             "": (self.flat.world, self.flat.analyses),
             **self.origins.without_effect,
         }.items():
-            for key, things in (("world", world), ("analyses", analyses)):
-                for leaf in leaves(things):
-                    self._value(key, prefix, leaf)
+            self._thing("world", prefix, world)
+            for leaf in leaves(analyses):
+                self._value("analyses", prefix, leaf)
         for collection in collections(type(self.flat)):
             for name, thing in getattr(self.flat, collection).items():
                 if collection != "parameters":

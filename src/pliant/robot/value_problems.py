@@ -121,6 +121,7 @@ class ValueChecks:
         self.users: dict[str, list[tuple[Key, Part]]] = {}
         self.parts: dict[Key, list[tuple[Part, KeyPath]]] = {}
         self.values: dict[str, list[tuple[Key, KeyPath, Scalar]]] = {}
+        self._note(("world", ""), flat.world, environment)
         for collection in collections(type(flat)):
             if collection == "parameters":
                 continue

@@ -45,11 +45,10 @@ from pliant.parts.geometry import arrays
 from pliant.parts.joint.coordinate import LengthCoordinate
 from pliant.robot.robot import RobotSpec
 from pliant.robot.rod_switch import KINDS, with_rod_model
-from pliant.show.clips import run_maker, run_scenes
 from pliant.show.colours import PALETTE, rgb
 from pliant.show.marks import Scene
-from pliant.show.player import round_length
-from pliant.show.scene import SceneMaker
+from pliant.show.page import round_length
+from pliant.show.scene import SceneMaker, run_maker, run_scenes
 from pliant.show.stage import STAGE_LAYOUT, Stage, make_stage, unit_shape
 
 

@@ -14,10 +14,9 @@ from pliant.language.faults import SpecError
 from pliant.robot.reader import load_text
 from pliant.robot.robot import RobotSpec
 from pliant.show import tables
-from pliant.show.clips import Clip, result_clips, run_clip, start_clip
 from pliant.show.film import Film
-from pliant.show.page import frame, page, table, text
-from pliant.show.player import player
+from pliant.show.page import frame, page, player, table, text
+from pliant.show.scene import Clip, result_clips, run_clip, start_clip
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from pliant.show import outlines
 from pliant.show.camera import Camera
 from pliant.show.colours import AXES, HELD, INK, PALE, PUSH, SOFT, darker, group_colours, lighter, rgb, scale_colours
 from pliant.show.marks import (
+    SURFACE_LAYOUT,
     JointMark,
     LinkMark,
     LoadMark,
@@ -27,14 +28,9 @@ from pliant.show.marks import (
     Scene,
     Solid,
     SolidForm,
-    TendonMark,
-)
-from pliant.show.names import names_once
-from pliant.show.rod_curve import RodCurve
-from pliant.show.surfaces import (
-    SURFACE_LAYOUT,
     SurfaceForm,
     SurfaceMark,
+    TendonMark,
     axis_ends,
     edge_lines,
     middle,
@@ -42,6 +38,8 @@ from pliant.show.surfaces import (
     sides,
     silhouette,
 )
+from pliant.show.names import names_once
+from pliant.show.rod_curve import RodCurve
 
 
 @dataclass(frozen=True)

@@ -34,11 +34,11 @@ from pliant.parts.mesh.base import MeshBase, place
 from pliant.parts.mesh.shell import Shell
 from pliant.parts.rod.properties import RodProperties, rod_properties
 from pliant.parts.tendon import FramePoint
-from pliant.robot.data import to_data
+from pliant.robot.defaults import to_data
 from pliant.robot.flattening import WORLD, flatten
-from pliant.robot.importing import ImportedRobot
-from pliant.robot.listing import CoordinateEntry, coordinate_table
+from pliant.robot.reader import ImportedRobot
 from pliant.robot.robot import RobotSpec
+from pliant.robot.structure import CoordinateEntry, coordinate_table
 from pliant.robot.writer import flow
 from pliant.show.page import prose
 

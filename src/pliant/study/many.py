@@ -26,7 +26,7 @@ from pliant.analysis.simulate import Simulate
 from pliant.language.arguments import ArgumentError, choice, file_name, known_keywords, mapping, name_tuple, whole
 from pliant.language.limits import time_is_up
 from pliant.language.message_text import suggestion
-from pliant.language.public_names import analyses
+from pliant.language.provided import analyses
 from pliant.language.time_series import TimeSeries
 from pliant.study.analyses import CaseAnalysis, Outcome, case_analysis, units
 from pliant.study.cases import Cases, cases, read_cases

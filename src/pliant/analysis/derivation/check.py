@@ -11,7 +11,7 @@ from pliant.analysis.listed import analysis_faults
 from pliant.engine.model.model import compile_model
 from pliant.language.arguments import mapping
 from pliant.language.faults import Fault, SpecError
-from pliant.language.settings import with_parameters
+from pliant.language.parameter import with_parameters
 from pliant.language.source import Source, with_variant
 from pliant.robot.attached_models import source_within, unattached
 from pliant.robot.building import sorted_faults

@@ -15,8 +15,8 @@ from pliant.parts.rod.rod import Rod
 from pliant.parts.rod.strains import LABELS
 from pliant.robot.building import sorted_faults
 from pliant.robot.flattening import flat_spec, flatten_all
+from pliant.robot.requirements import Finding
 from pliant.robot.robot import RobotSpec
-from pliant.robot.rods import Finding
 from pliant.robot.semantic_checks import SemanticChecks, UnreadableEntries
 from pliant.robot.structure import of_a_rod
 

@@ -8,8 +8,8 @@ from pliant.analysis.derivation.frequency_functions import frequency_function
 from pliant.analysis.linear.eigenmodes import in_order, small_motions
 from pliant.engine.equations import Equations, say_once
 from pliant.engine.model.model import compile_model
-from pliant.language.parameter import World
 from pliant.parts.rod.rod import Rod
+from pliant.parts.world import World
 from pliant.robot.robot import RobotSpec
 
 FEW = 120

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -25,12 +25,16 @@ from pliant.engine.model.entries import (
 )
 from pliant.engine.model.signals import SignalTable
 from pliant.engine.model.system import Element, System, SystemBuilder
-from pliant.language.evaluate import Coefficient, coefficient
+from pliant.language.evaluate import Coefficient, StateExpressions, coefficient, evaluate, state_expressions
 from pliant.language.faults import Fault, SpecError
-from pliant.language.parameter import Environment
+from pliant.language.parameter import TIME, Environment
 from pliant.language.placement import Attachment, Axis, Placement, Rotation
 from pliant.language.scalar import Scalar
+<<<<<<< HEAD
 from pliant.parts.field.magnet import MagnetEntry
+=======
+from pliant.language.syntax import symbols, to_text
+>>>>>>> main
 from pliant.parts.formula.base import CoordinateForce, FrameConstraint, FrameForce, Inertia
 from pliant.parts.formula.route import RouteForce, measure
 from pliant.parts.geometry import cached_functions, se3, so3
@@ -147,6 +151,25 @@ class Build:
             message = f"the value of {scalar} is not a finite number at the start"
             raise SpecError([Fault(message, "check its divisions, roots and logarithms", path)])
         return found
+
+    def state_expressions(
+        self, scalars: Sequence[Scalar], state: Collection[str]
+    ) -> tuple[StateExpressions, list[Any], list[Any]]:
+        """Expressions that may use time, inputs and quantities of the state by name: with the values of their constants, and the
+        expressions of their signals."""
+        varying = {TIME, *self.environment.inputs}
+        found, nodes = state_expressions(
+            scalars, state, self.environment.values, lambda node: bool(symbols(node) & varying)
+        )
+        constants = [
+            evaluate(node, self.environment.values)
+            for node, varies in zip(nodes, found.varying, strict=True)
+            if not varies
+        ]
+        signals = [
+            self.signal_expression(to_text(node)) for node, varies in zip(nodes, found.varying, strict=True) if varies
+        ]
+        return found, constants, signals
 
     def direction(self, axis: Axis) -> tuple[Any, Any, Any]:
         """A unit vector."""

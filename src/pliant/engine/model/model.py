@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import pickle
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -24,13 +26,27 @@ from pliant.engine.model.system import PartContributions, System
 from pliant.language.arguments import ArgumentError, mapping, number
 from pliant.language.base import FromFiles
 from pliant.language.faults import ExpressionError
-from pliant.language.garbage_collection import no_collection
 from pliant.language.message_text import suggestion
 from pliant.language.parameter import Environment
 from pliant.language.traversal import collections, leaves
 from pliant.parts.constraint import ROWS
 from pliant.parts.rod.stations import StrainSample
 from pliant.robot.robot import RobotSpec
+
+
+@contextmanager
+def no_collection() -> Iterator[None]:
+    """Disable garbage collection in the enclosed code: when hundreds of thousands of persistent objects are created,
+    repeated collections take as long as the work itself. Also a decorator. The setting is per process: if it was off
+    it stays off, and if threads overlap, the one that found it on restores it."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
 
 SI_HINT = "a value in SI units, without a unit"
 """How values are given in Python."""
@@ -323,7 +339,14 @@ def compile_model(
     been filled in.
     """
     build = build_tree(flat)
+<<<<<<< HEAD
     for collection in ("links", "tendons", "surfaces", "contacts", "loads", "magnets", "constraints"):
+=======
+    if flat.world.fluid is not None:
+        build.system.owner = ("world", "fluid")
+        flat.world.fluid.apply(build)
+    for collection in ("links", "tendons", "surfaces", "contacts", "loads", "constraints"):
+>>>>>>> main
         for name, part in getattr(flat, collection).items():
             build.system.owner = (collection, name)
             part.apply(build, name)

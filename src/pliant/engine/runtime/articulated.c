@@ -442,6 +442,7 @@ int pl_articulated(pl_work *w, const double *v, double *a) {
     rigid_to_full(w->inertia + RIGID * g, w->IA + FULL * g);
     to_column(w->bias + 6 * g, w->pA + COLUMN * g);
   }
+  pl_inertia_weightless(w);
   for (int e = T->n_elem - 1; e >= 0; --e) {
     const int status = inward(w, e);
     if (status) return status;

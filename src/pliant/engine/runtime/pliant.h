@@ -241,6 +241,7 @@ int pl_forward_derivatives(pl_work *, double t, const double *q, const double *v
 void pl_inertia_values(pl_work *, const double *q, const double *v);
 void pl_inertia_wrenches(pl_work *, const double *a);
 void pl_inertia_articulated(pl_work *);
+void pl_inertia_weightless(pl_work *);
 void pl_inertia_mass(pl_work *);
 void pl_inertia_tangent(pl_work *, const double *q, const double *a);
 void pl_inertia_in_world(pl_work *, int inertia, const double *q, const double *a, double *M, double *Y, double *Z);

@@ -1,1 +1,1 @@
-"""Fields: forces on all parts that have the property they act on."""
+"""Fields that act on every part with the property that they act on: a fluid on volumes and outlines, magnetic fields on magnets."""

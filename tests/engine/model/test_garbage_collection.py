@@ -7,7 +7,7 @@ import gc
 import pytest
 
 from pliant import derive
-from pliant.language.garbage_collection import no_collection
+from pliant.engine.model.model import no_collection
 
 
 @pytest.mark.parametrize("on", [True, False])

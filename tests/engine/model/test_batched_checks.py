@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pliant.language.batched_checks import refusals
+from pliant.engine.model.limits import refusals
 
 numbers = st.floats(-3, 3, allow_nan=False)
 

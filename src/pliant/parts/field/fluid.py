@@ -1,0 +1,126 @@
+"""The fluid around a robot: its density, viscosity, current and surface, for all that it acts on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import casadi as ca
+
+from pliant.language.base import Part, Problem, not_negative
+from pliant.language.evaluate import StateExpressions
+from pliant.language.scalar import Density, Length, Scalar, SpeedField, Viscosity
+from pliant.parts.motion import Fields
+
+if TYPE_CHECKING:
+    from pliant.engine.model.build import Build
+
+
+class Fluid(Part):
+    """A fluid around the robot, at rest or flowing. It acts on all rods, as their `fluid` adjusts: buoyancy by their outline,
+    drag, and added mass, which moves with them."""
+
+    density: Density
+    """Density [kg/m^3]: 1000 kg/m^3 for water, 1.2 kg/m^3 for air."""
+    viscosity: Viscosity = 0
+    """Dynamic viscosity [Pa s]: 1 mPa*s for water, 18 uPa*s for air. Without it drag is quadratic in the speed."""
+    current: tuple[SpeedField, SpeedField, SpeedField] = (0, 0, 0)
+    """Velocity of the fluid far from the robot, in world axes [m/s]. It may depend on the place `x`, `y` and `z` [m], on the time
+    `t`, and on inputs and parameters: `["=0.3 m/s*(z/1 m)^(1/7)", 0, 0]`. It accelerates what it carries, by its change along
+    its own path; where it depends on inputs, only their present values count for that."""
+    surface: Length | None = None
+    """Height of the free surface [m]: distance from the world's origin, opposite to gravity. Default: none, the fluid is
+    everywhere."""
+
+    example: ClassVar[str] = """\
+pliant: 1
+world:
+  fluid: {density: 1000 kg/m^3, viscosity: 1 mPa*s, current: [0.2 m/s, 0, 0], surface: 30 cm}
+sections: {round: {shape: circle, radius: 1 cm}}
+materials: {rubber: {density: 1100 kg/m^3, youngs_modulus: 1 MPa, poissons_ratio: 0.48}}
+rods:
+  reed: {length: 40 cm, section: round, material: rubber}
+"""
+
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """Density above zero, viscosity not below."""
+        if value(self.density) <= 0:
+            yield ("density",), f"a fluid has a density above zero, but this one is {value(self.density):g} kg/m^3", ""
+        yield from not_negative(self, value, "viscosity")
+
+    def apply(self, build: Build) -> None:
+        """Add what the fluid does to all parts of the robot."""
+
+    def medium(self, build: Build) -> Medium:
+        """The fluid as numbers and signals of a robot under construction."""
+        expressions, numbers, signals = build.state_expressions(self.current, "xyz")
+        still = all(isinstance(entry, int | float) and entry == 0 for entry in self.current)
+        rates = [ca.jacobian(signal, build.signals.t) for signal in signals]
+        kind = MediumKind(expressions, still=still, has_surface=self.surface is not None)
+        constants = kind.fields.write(
+            density=build.value(self.density),
+            viscosity=build.value(self.viscosity),
+            gravity=[build.value(x) for x in build.robot.world.gravity],
+            surface=build.value(self.surface or 0),
+            current=numbers,
+        )
+        at = build.add_signal_expressions([*signals, *rates]) if signals else 0
+        return Medium(kind, constants, at, self)
+
+
+@dataclass(frozen=True)
+class Flow:
+    """Velocity of the fluid at a point [m/s], and its acceleration along its path [m/s^2]."""
+
+    velocity: Any
+    acceleration: Any
+
+
+@dataclass(frozen=True)
+class MediumKind:
+    """What formulas depend on: an option of types of force.
+
+    current: expressions of the velocity; still: whether it is zero; has_surface: whether there is one.
+    """
+
+    current: StateExpressions
+    still: bool
+    has_surface: bool
+
+    @property
+    def fields(self) -> Fields:
+        """Constants: density [kg/m^3], viscosity [Pa s], acceleration of free fall [m/s^2], height of the surface along its
+        opposite [m], numbers of the current."""
+        return Fields("density", "viscosity", "gravity:3", "surface", f"current:{self.current.constants}")
+
+    @property
+    def signals(self) -> int:
+        """Number of signals: of the current, and their partial derivatives in time."""
+        return 2 * self.current.signals
+
+    @property
+    def word(self) -> str:
+        """A key for names of kernels."""
+        return ("still" if self.still else self.current.word) + ("_surface" if self.has_surface else "")
+
+    def flow(self, point: Any, numbers: Any, signals: Any) -> Flow:
+        """The fluid at a point [m], with the numbers of the current and the signals."""
+        if self.still:
+            return Flow(ca.SX.zeros(3), ca.SX.zeros(3))
+        x, s = ca.SX.sym("x", 3), ca.SX.sym("s", self.current.signals)
+        U = ca.vertcat(*self.current.values(dict(zip("xyz", ca.vertsplit(x), strict=True)), numbers, s))
+        U = ca.SX(U)
+        rate = ca.jacobian(U, x) @ U + ca.jacobian(U, s) @ signals[self.current.signals : self.signals]
+        given = [ca.SX(point), ca.SX(signals[0 : self.current.signals])]
+        return Flow(*ca.substitute([U, rate], [x, s], given))
+
+
+@dataclass(frozen=True)
+class Medium:
+    """The fluid of a robot under construction: its kind, its constants, and the index of its first signal."""
+
+    kind: MediumKind
+    constants: list[Any]
+    signals: int
+    fluid: Fluid
