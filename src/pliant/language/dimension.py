@@ -81,15 +81,12 @@ MASS_PER_LENGTH = MASS / LENGTH
 ROTARY_PER_LENGTH = INERTIA / LENGTH
 CURVATURE = NUMBER / LENGTH
 COMPLIANCE = NUMBER / PRESSURE
-<<<<<<< HEAD
+VISCOSITY = PRESSURE * TIME
 FLUX_DENSITY = FORCE / (CURRENT * LENGTH)
 FLUX_DENSITY_GRADIENT = FLUX_DENSITY / LENGTH
 MAGNETIC_MOMENT = CURRENT * AREA
 MAGNETIZATION = MAGNETIC_MOMENT / LENGTH**3
 MAGNETIC_MOMENT_PER_LENGTH = MAGNETIC_MOMENT / LENGTH
-=======
-VISCOSITY = PRESSURE * TIME
->>>>>>> main
 
 
 def damping_dimension(viscous: Dimension, power: float) -> Dimension:
@@ -126,15 +123,12 @@ NAMES: dict[Dimension, str] = {
     ROTARY_PER_LENGTH: "inertia per length",
     CURVATURE: "curvature",
     COMPLIANCE: "growth per pressure",
-<<<<<<< HEAD
+    VISCOSITY: "viscosity",
     FLUX_DENSITY: "magnetic flux density",
     FLUX_DENSITY_GRADIENT: "gradient of magnetic flux density",
     MAGNETIC_MOMENT: "magnetic moment",
     MAGNETIZATION: "magnetization",
     MAGNETIC_MOMENT_PER_LENGTH: "magnetic moment per length",
-=======
-    VISCOSITY: "viscosity",
->>>>>>> main
 }
 
 USUAL_UNITS: dict[Dimension, str] = {
@@ -146,13 +140,10 @@ USUAL_UNITS: dict[Dimension, str] = {
     ANGULAR_DAMPING: "N*m*s",
     BENDING_STIFFNESS: "N*m^2",
     COMPLIANCE: "1/Pa",
-<<<<<<< HEAD
+    VISCOSITY: "Pa*s",
     FLUX_DENSITY: "T",
     FLUX_DENSITY_GRADIENT: "T/m",
     MAGNETIC_MOMENT: "A*m^2",
-=======
-    VISCOSITY: "Pa*s",
->>>>>>> main
     FORCE * TIME: "N*s",
     BENDING_STIFFNESS * TIME: "N*m^2*s",
 }

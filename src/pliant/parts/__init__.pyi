@@ -31,15 +31,12 @@ from pliant.parts.contact import Contact as Contact
 from pliant.parts.contact import Friction as Friction
 from pliant.parts.external_load import Distributed as Distributed
 from pliant.parts.external_load import Wrench as Wrench
-<<<<<<< HEAD
+from pliant.parts.field.fluid import Fluid as Fluid
 from pliant.parts.field.magnet import Coil as Coil
 from pliant.parts.field.magnet import Dipole as Dipole
 from pliant.parts.field.magnet import MagneticBody as MagneticBody
 from pliant.parts.field.magnet import MagneticRod as MagneticRod
 from pliant.parts.field.magnet import Uniform as Uniform
-=======
-from pliant.parts.field.fluid import Fluid as Fluid
->>>>>>> main
 from pliant.parts.input import Piece as Piece
 from pliant.parts.input import PiecewiseInput as PiecewiseInput
 from pliant.parts.input import Ramp as Ramp

@@ -30,11 +30,8 @@ from pliant.language.faults import Fault, SpecError
 from pliant.language.parameter import TIME, Environment
 from pliant.language.placement import Attachment, Axis, Placement, Rotation
 from pliant.language.scalar import Scalar
-<<<<<<< HEAD
-from pliant.parts.field.magnet import MagnetEntry
-=======
 from pliant.language.syntax import symbols, to_text
->>>>>>> main
+from pliant.parts.field.magnet import MagnetEntry
 from pliant.parts.formula.base import CoordinateForce, FrameConstraint, FrameForce, Inertia
 from pliant.parts.formula.route import RouteForce, measure
 from pliant.parts.geometry import cached_functions, se3, so3

@@ -339,14 +339,10 @@ def compile_model(
     been filled in.
     """
     build = build_tree(flat)
-<<<<<<< HEAD
-    for collection in ("links", "tendons", "surfaces", "contacts", "loads", "magnets", "constraints"):
-=======
     if flat.world.fluid is not None:
         build.system.owner = ("world", "fluid")
         flat.world.fluid.apply(build)
-    for collection in ("links", "tendons", "surfaces", "contacts", "loads", "constraints"):
->>>>>>> main
+    for collection in ("links", "tendons", "surfaces", "contacts", "loads", "magnets", "constraints"):
         for name, part in getattr(flat, collection).items():
             build.system.owner = (collection, name)
             part.apply(build, name)

@@ -50,8 +50,8 @@ def dipole_field(moment: Any, way: Any, radius: Any) -> Any:
 def loop_field(axis: Any, radius: Any, way: Any) -> Any:
     """Flux density [T] of a circular loop with a current of 1 A around `axis`, at `way` [m] from its centre.
 
-    It is Maxwell's solution by complete elliptic integrals. Both follow from the arithmetic-geometric mean of the distances from the
-    far and the near side of the loop, r1 and r2, and from the sum of its squared differences. Beginning with the second pair, these
+    It is Maxwell's solution by complete elliptic integrals. Both follow from the arithmetic-geometric mean of the distances from
+    the far and the near side of the loop, r1 and r2, and from the sum of its squared differences. From the second pair on, these
     are smooth functions of the squared distance from the axis, by which they are divided, so there is neither a division by that
     distance nor a difference of nearly equal numbers, on the axis or far away.
     """
