@@ -22,6 +22,7 @@ Theme = Literal[
     "Vibration",
     "Motion",
     "Contact",
+    "Fields",
     "Conservation",
     "Convergence",
     "Published systems",
