@@ -244,8 +244,8 @@ bodies:
   hand: {mass: 1 kg}
   capsule: {mass: 2 g}
 joints:
-  lift: {type: prismatic, child: hand, axis: z, position: [0, 0, 20 cm], distance: {motion: "=2 cm*sin(1 Hz*t)"}}
-  slide: {type: prismatic, child: capsule, axis: x, distance: {damper: 0.5 N*s/m}}
+  lift: {type: prismatic, child: hand, axis: z, position: [0, 0, 20 cm], displacement: {motion: "=2 cm*sin(1 Hz*t)"}}
+  slide: {type: prismatic, child: capsule, axis: x, displacement: {damper: 0.5 N*s/m}}
 magnets:
   carried: {type: dipole, frame: hand, moment: [0, 0, 30 A*m^2]}
   inside: {type: dipole, frame: capsule, position: [5 mm, 0, 0], moment: [0, 0, 0.1 A*m^2]}
