@@ -14,7 +14,6 @@ from pliant.language.units import UNITS, parse_unit
 REGISTRY = pint.UnitRegistry()
 REGISTRY.define("rev = 2 * pi * radian")
 REGISTRY.define("Nm = newton * meter")
-REGISTRY.define("gauss = 1e-4 * tesla")  # as a unit of flux density, not that of the Gaussian system
 BASE = ("[length]", "[mass]", "[time]", "[current]", "[temperature]")
 
 

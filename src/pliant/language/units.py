@@ -103,7 +103,6 @@ ALONE: dict[str, Unit] = {
     "lbf": Unit(_POUND * _GRAVITY, dim.FORCE),
     "psi": Unit(_POUND * _GRAVITY / _INCH**2, dim.PRESSURE),
     "atm": Unit(101325.0, dim.PRESSURE),
-    "gauss": Unit(1e-4, dim.FLUX_DENSITY),
     "mmHg": Unit(133.322387415, dim.PRESSURE),
 }
 """Units without prefixes."""

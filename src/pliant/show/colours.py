@@ -14,6 +14,8 @@ SOFT = "#CC79A7"
 INK, PALE, HELD = "#2B2B2B", "#8A8A8A", "#D55E00"
 PUSH = "#A3195B"
 """Colour of contact forces."""
+FIELD = "#00695C"
+"""Colour of magnets and their fields."""
 AXES = ("#D55E00", "#009E73", "#0072B2")
 
 SCALE = np.array(

@@ -267,7 +267,9 @@ def test_the_frequency_of_a_compass_needle_is_exact():
 def load(magnets, extra=""):
     text = f"""
 pliant: 1
-sections: {{s: {{shape: circle, radius: 1 mm}}, k: {{shape: stiffness, stiffness: [1, 1, 1, 1, 1, 1], mass_per_length: 1, inertia_per_length: [1, 1, 2]}}}}
+sections:
+  s: {{shape: circle, radius: 1 mm}}
+  k: {{shape: stiffness, stiffness: [1, 1, 1, 1, 1, 1], mass_per_length: 1, inertia_per_length: [1, 1, 2]}}
 materials: {{m: {{density: 1000 kg/m^3, youngs_modulus: 1 MPa, poissons_ratio: 0.4}}}}
 rods: {{arm: {{length: 10 cm, section: s, material: m}}, bar: {{length: 10 cm, section: k}}}}
 bodies: {{point: {{mass: 1 kg, inertia: {{principal: [1, 1, 1]}}}}, ball: {{mass: 1 kg, shape: {{type: sphere, radius: 1 cm}}}}}}
