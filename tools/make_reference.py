@@ -33,11 +33,13 @@ from pliant.parts import body, output
 from pliant.parts import input as inputs
 from pliant.parts import tendon as routing
 from pliant.parts.contact import Contact, Friction
+from pliant.parts.field.body import BodyFluid
 from pliant.parts.field.fluid import Fluid
+from pliant.parts.field.rod import RodFluid
 from pliant.parts.joint import JointBase, coordinate
 from pliant.parts.joint import types as chain
 from pliant.parts.link import LinkBase
-from pliant.parts.mesh import Membrane, Shell, drawing, edges
+from pliant.parts.mesh import Membrane, Shell, base, drawing
 from pliant.parts.rod import chamber, rod, shape
 from pliant.parts.section import Holes, Station
 from pliant.parts.section.material import Material
@@ -63,12 +65,12 @@ WRITTEN, END = "<!-- written by tools/make_reference.py -->\n", "<!-- end of wha
 """Around the sections of commands that are not described by hand."""
 
 SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
-    ("World", (World, Fluid)),
+    ("World", (World, Fluid, RodFluid)),
     ("Parameters", (parameter.Parameter,)),
     ("Materials", (Material,)),
     ("Sections", (*kinds(RobotSpec, "sections")[1].values(), Holes, Station)),
-    ("Bodies", (body.Body, body.Along, body.InertiaMatrix, body.PrincipalInertia)),
-    ("Shapes", (body.SlenderRod, body.Cylinder, body.Tube, body.Box, body.Sphere)),
+    ("Bodies", (body.Body, BodyFluid, body.Along, body.InertiaMatrix, body.PrincipalInertia)),
+    ("Shapes", (body.SlenderRod, body.Cylinder, body.Tube, body.Box, body.Sphere, body.Ellipsoid)),
     (
         "Placement",
         (
@@ -126,7 +128,7 @@ SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
         ),
     ),
     ("Sets of nodes", (drawing.BoxSet, drawing.PlaneSet, drawing.NearestSet, drawing.NumberedSet, drawing.LabelledSet)),
-    ("Edges of meshes", (edges.MembraneEdges, edges.ShellEdges)),
+    ("Edges of meshes", (base.MembraneEdges, base.ShellEdges)),
     ("Links", tuple(kinds(RobotSpec, "links")[1].values())),
     ("Tendons", tuple(kinds(RobotSpec, "tendons")[1].values())),
     (

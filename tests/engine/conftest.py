@@ -20,7 +20,7 @@ from pliant.language.time_series import TimeSeries
 from pliant.parts.constraint import frame_constraint
 from pliant.parts.external_load import WRENCH
 from pliant.parts.geometry import so3
-from pliant.parts.joint.coordinate_force import ORIENTATION_FORCE, coordinate_force
+from pliant.parts.joint.coordinate import ORIENTATION_FORCE, coordinate_force
 from pliant.parts.link import axial_force, beam_force
 from pliant.parts.motion import FREE, ROTATION, ROTATION_VECTOR, SCREW, TRANSLATION
 from pliant.parts.tendon import GIVEN_TENSION, elastic_line

@@ -14,7 +14,7 @@ import pytest
 from pliant.engine import kernel_sources as module
 from pliant.engine.kernel_sources import fingerprint
 from pliant.parts.formula.relative import RelativeForce, relative_force
-from pliant.parts.joint.coordinate_force import ORIENTATION_FORCE
+from pliant.parts.joint.coordinate import ORIENTATION_FORCE
 from pliant.parts.motion import SCREW, Fields
 
 

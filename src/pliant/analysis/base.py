@@ -26,7 +26,17 @@ from pliant.engine.model.model import Model
 from pliant.engine.state import rate_name
 from pliant.language import dimension as dim
 from pliant.language.arguments import ArgumentError, choice, file_name, known_keywords, positive
-from pliant.language.base import IN_FILE, InPython, OneOrList, OrObject, Part, Problem, WordMappingOrObject, read_errors
+from pliant.language.base import (
+    IN_FILE,
+    InPython,
+    OneOrList,
+    OrObject,
+    Part,
+    Problem,
+    WordMappingOrObject,
+    problems_of,
+    read_errors,
+)
 from pliant.language.dimension import Dimension
 from pliant.language.evaluate import UNKNOWN, to_node
 from pliant.language.faults import ExpressionError
@@ -207,7 +217,7 @@ class Analysis(AnalysisOptions):
         for path, message, hint in self.faults(eqs.model):
             raise ArgumentError(f"{'.'.join(map(str, path))}: {message}", hint)
         made = self.in_si(eqs)
-        for path, message, hint in made.problems(float):
+        for path, message, hint in problems_of(made, float):
             raise ArgumentError(f"{'.'.join(map(str, path))}: {message}", hint)
         around = current_limit()
         with time_limit(seconds) as limit:

@@ -37,7 +37,7 @@ from pliant.engine.state import State
 from pliant.language.base import Problem, positive
 from pliant.language.limits import time_is_up
 from pliant.language.message_text import enumeration, unit_after_value
-from pliant.language.table_files import heading
+from pliant.language.recording import heading
 
 SHOWN = 24
 """Number of coordinates of a short table."""

@@ -10,8 +10,7 @@ from pliant.language.base import read_errors
 from pliant.language.faults import Fault, SpecError
 from pliant.language.source import Source
 from pliant.robot.analyses import ListedAnalysis
-from pliant.robot.building import check_meaning
-from pliant.robot.robot import RobotSpec
+from pliant.robot.robot import RobotSpec, check_meaning
 from pliant.robot.semantic_checks import UnreadableEntries
 
 

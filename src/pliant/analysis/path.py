@@ -46,7 +46,7 @@ from pliant.language.arguments import ArgumentError
 from pliant.language.base import Problem, positive
 from pliant.language.message_text import unit_text
 from pliant.language.names import outputs_named, stacked, with_repeated
-from pliant.language.table_files import heading
+from pliant.language.recording import heading
 
 SHOWN = 8
 """Number of points of a table, besides the ends and the special points."""

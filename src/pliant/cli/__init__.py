@@ -1,7 +1,5 @@
 """The command line: each command is a function in one of the modules listed here, and calls the package."""
 
-from __future__ import annotations
-
 import errno
 import gc
 import io

@@ -1,7 +1,5 @@
 """Output of the analysis commands: tables, JSON, files and reports."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Commands about models: new, check, show, models, schema, import, mesh."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from pathlib import Path as FilePath
 from typing import Annotated, Any

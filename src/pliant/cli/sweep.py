@@ -1,7 +1,5 @@
 """The command `sweep`: run an analysis for many cases, and show the results."""
 
-from __future__ import annotations
-
 import json as plain_json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

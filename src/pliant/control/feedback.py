@@ -14,10 +14,9 @@ from pliant.analysis.linearize import StateSpace, linearize, refuse_smooth
 from pliant.analysis.motion.events import Now
 from pliant.analysis.numerics.blas_threads import on_one_blas_thread
 from pliant.analysis.numerics.configuration_group import ConfigurationGroup
-from pliant.control.discrete import DiscreteStateSpace, Mode, held, held_commands, system_modes
+from pliant.control.discrete import DiscreteStateSpace, Mode, Reduction, held, held_commands, system_modes
 from pliant.control.limits import Limits, Shortfalls, actuator_limits, check_holding, closest_inputs, named
 from pliant.control.lqr import Observer, Regulator, Weights, weight_matrix
-from pliant.control.reduction import Reduction
 from pliant.control.sample_derivatives import (
     CommandCotangents,
     LeastSquares,
@@ -250,7 +249,6 @@ class StateFeedback:
                 )
 
     def start(self, now: Now) -> None:
-        """Reset the internal state."""
         m = len(self._linear.inputs)
         at = self._linear.state
         self._rest = self._linear.input_values
@@ -274,7 +272,6 @@ class StateFeedback:
         return evaluate_outputs(eqs.model, bound, t, at.q, at.v, a, multipliers, 0.0)
 
     def command(self, now: Now) -> dict[str, float]:
-        """The inputs for the state, or for its estimate, at this sample."""
         y = now.measure(self.measured) if self.observer is not None else np.zeros(0)
         x = self._states(now, y, self.memory)
         if self.observer is not None:
@@ -301,29 +298,24 @@ class StateFeedback:
 
     @property
     def gain_values(self) -> dict[str, np.ndarray]:
-        """The regulator's gain (inputs x states), and that of the observer (states x outputs) if there is one."""
         gains = {"gain": np.array(self.regulator.gain)}
         return gains if self.observer is None else gains | {"observer_gain": np.array(self.observer.gain)}
 
     def with_gains(self, values: Mapping[str, Any]) -> StateFeedback:
-        """The same with other gains; poles and covariances are still those of the design."""
         gains = new_gains(self, values)
         observer = None if self.observer is None else replace(self.observer, gain=gains["observer_gain"])
         return replace(self, regulator=replace(self.regulator, gain=gains["gain"]), observer=observer)
 
     @property
     def measured(self) -> tuple[str, ...]:
-        """Outputs used by the observer."""
         return () if self.observer is None else self._outputs
 
     @property
     def design(self) -> np.ndarray:
-        """Outputs at the equilibrium."""
         return np.zeros(0) if self.observer is None else self._zero
 
     @property
     def memory(self) -> np.ndarray:
-        """The estimate, past commands, the current command, and the last one."""
         estimate = np.zeros(0) if self.observer is None else self._estimate
         return np.concatenate([estimate, *self._commands, self._in_force, self._actuation.last])
 
@@ -341,7 +333,6 @@ class StateFeedback:
     def command_cotangents(
         self, sample: Sample, by_command: np.ndarray, by_memory: np.ndarray, inputs: tuple[str, ...]
     ) -> CommandCotangents:
-        """See `SmoothController`."""
         K, now, m = self.regulator.gain, sample.now, len(self._linear.inputs)
         estimate, past, in_force, last = self._remembered(sample.before)
         by_estimate, by_past, by_force, by_last_after = self._remembered(by_memory)

@@ -1,7 +1,5 @@
 """Linear-quadratic regulators, centralized and decentralized, and observers of the state."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -14,6 +12,7 @@ from pliant.analysis.numerics.blas_threads import on_one_blas_thread
 from pliant.control.discrete import (
     DiscreteStateSpace,
     Mode,
+    Reduction,
     check_detectable,
     check_stabilizable,
     check_weighted,
@@ -22,7 +21,6 @@ from pliant.control.discrete import (
     need_linear,
     system_modes,
 )
-from pliant.control.reduction import Reduction
 from pliant.engine.core import UnknownName
 from pliant.language.arguments import ArgumentError, mapping, name_tuple, number, of_type, positive, real
 from pliant.language.message_text import describe

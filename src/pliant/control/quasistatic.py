@@ -5,8 +5,6 @@ inertia of the motion along it as loads, and errors are fed back through the der
 equilibrium. `plan_slow` computes the inputs of a path in advance.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -142,28 +140,23 @@ class ContactForce:
 
     @property
     def size(self) -> int:
-        """Number of components."""
         return 1
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Description of its component."""
         return (f"force of {self.contact}",)
 
     def check(self, eqs: Equations) -> None:
-        """Reject unknown contacts."""
         _check_contact(eqs, self.contact)
 
     def motion(
         self, eqs: Equations, q: np.ndarray, v: np.ndarray, a: np.ndarray | None, parameters: Values | None
     ) -> TaskState:
-        """The force in a state with its rate, without the damping of the surface."""
         bound = eqs.at(parameters=parameters).binding
         force = self._force_and_gap(eqs, bound, q[None], v[None])[0, :1]
         return TaskState(force, self._derivatives(eqs, bound, q)[:1] @ v, None)
 
     def jacobian(self, eqs: Equations, q: np.ndarray, parameters: Values | None) -> np.ndarray:
-        """Its derivative at rest with respect to increments of the robot, 1 x nv."""
         return self._derivatives(eqs, eqs.at(parameters=parameters).binding, q)[:1]
 
     def searched(
@@ -219,16 +212,13 @@ class PlanePosition:
 
     @property
     def size(self) -> int:
-        """Number of components."""
         return 2
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Descriptions of its components."""
         return tuple(f"place {k} of {self.frame} on {self.contact}" for k in (1, 2))
 
     def check(self, eqs: Equations) -> None:
-        """Reject unknown frames and contacts, and contacts without a plane, or with several."""
         check_names("frame", [self.frame], eqs.frame_names)
         _check_contact(eqs, self.contact)
         planes = self._planes(eqs)
@@ -257,7 +247,6 @@ class PlanePosition:
     def motion(
         self, eqs: Equations, q: np.ndarray, v: np.ndarray, a: np.ndarray | None, parameters: Values | None
     ) -> TaskState:
-        """Its motion in a state."""
         bound = eqs.at(parameters=parameters).binding
         base, origin, axes = self._place(eqs, bound)
         frame = eqs.frame(self.frame, q, v, a, parameters=parameters)
@@ -281,7 +270,6 @@ class PlanePosition:
         return TaskState(E @ away, rate, acceleration)
 
     def jacobian(self, eqs: Equations, q: np.ndarray, parameters: Values | None) -> np.ndarray:
-        """Its Jacobian, 2 x nv."""
         bound = eqs.at(parameters=parameters).binding
         base, _, axes = self._place(eqs, bound)
         at = eqs.frame(self.frame, q, parameters=parameters).position

@@ -147,16 +147,13 @@ class FramePosition:
 
     @property
     def size(self) -> int:
-        """Number of components."""
         return len(self.components)
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Descriptions of its components."""
         return tuple(f"{c} of {self.frame}" for c in self.components)
 
     def check(self, eqs: Equations) -> None:
-        """Reject unknown frames and components."""
         check_names("frame", [self.frame], eqs.frame_names)
         if not self.components or any(c not in "xyz" for c in self.components):
             raise ValueError(f"components of a position are x, y and z, not '{self.components}'")
@@ -164,7 +161,6 @@ class FramePosition:
     def motion(
         self, eqs: Equations, q: np.ndarray, v: np.ndarray, a: np.ndarray | None, parameters: Values | None
     ) -> TaskState:
-        """Its motion in a state."""
         frame = eqs.frame(self.frame, q, v, a, parameters=parameters)
         assert frame.velocity is not None, "rates are given"
         rows = ["xyz".index(c) for c in self.components]
@@ -172,7 +168,6 @@ class FramePosition:
         return TaskState(frame.position[rows], frame.velocity[rows], acceleration)
 
     def jacobian(self, eqs: Equations, q: np.ndarray, parameters: Values | None) -> np.ndarray:
-        """Its Jacobian, k x nv."""
         return eqs.frame_jacobian(self.frame, q, parameters=parameters)[["xyz".index(c) for c in self.components]]
 
 
@@ -184,16 +179,13 @@ class Coordinates:
 
     @property
     def size(self) -> int:
-        """Number of components."""
         return len(self.names)
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Descriptions of its components."""
         return self.names
 
     def check(self, eqs: Equations) -> None:
-        """Reject names that are not plain coordinates."""
         for name in self.names:
             if name not in eqs.coordinates or name not in eqs.rates:
                 raise UnknownName("coordinate", name, tuple(x for x in eqs.coordinates if x in eqs.rates))
@@ -201,12 +193,10 @@ class Coordinates:
     def motion(
         self, eqs: Equations, q: np.ndarray, v: np.ndarray, a: np.ndarray | None, parameters: Values | None
     ) -> TaskState:
-        """Its motion in a state."""
         at, rows = [eqs.coordinates.index(x) for x in self.names], [eqs.rates.index(x) for x in self.names]
         return TaskState(q[at], v[rows], None if a is None else a[rows])
 
     def jacobian(self, eqs: Equations, q: np.ndarray, parameters: Values | None) -> np.ndarray:
-        """Its Jacobian, k x nv."""
         return np.eye(len(eqs.rates))[[eqs.rates.index(x) for x in self.names]]
 
 
@@ -218,23 +208,19 @@ class Several:
 
     @property
     def size(self) -> int:
-        """Total number of components."""
         return sum(task.size for task in self.tasks)
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Descriptions of its components."""
         return tuple(label for task in self.tasks for label in task.labels)
 
     def check(self, eqs: Equations) -> None:
-        """Check each of them."""
         for task in self.tasks:
             task.check(eqs)
 
     def motion(
         self, eqs: Equations, q: np.ndarray, v: np.ndarray, a: np.ndarray | None, parameters: Values | None
     ) -> TaskState:
-        """Their motion in a state."""
         parts = [task.motion(eqs, q, v, a, parameters) for task in self.tasks]
         accelerations = [part.acceleration for part in parts if part.acceleration is not None]
         return TaskState(
@@ -244,7 +230,6 @@ class Several:
         )
 
     def jacobian(self, eqs: Equations, q: np.ndarray, parameters: Values | None) -> np.ndarray:
-        """Their Jacobian, k x nv."""
         return np.vstack([task.jacobian(eqs, q, parameters) for task in self.tasks])
 
 
@@ -373,16 +358,13 @@ class FrameOrientation:
 
     @property
     def size(self) -> int:
-        """Number of components."""
         return len(self.components)
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What its numbers are."""
         return tuple(f"turn of {self.frame} about {c}" for c in self.components)
 
     def check(self, eqs: Equations) -> None:
-        """Reject frames and components that do not exist."""
         check_names("frame", [self.frame], eqs.frame_names)
         if not self.components or any(c not in "xyz" for c in self.components):
             raise ValueError(f"components of an orientation are x, y and z, not '{self.components}'")
@@ -390,12 +372,10 @@ class FrameOrientation:
     def motion(
         self, eqs: Equations, q: np.ndarray, v: np.ndarray, a: np.ndarray | None, parameters: Values | None
     ) -> TaskState:
-        """Its motion in a state."""
         frame = eqs.frame(self.frame, q, v, a, parameters=parameters)
         return _state(_turning(), [frame.rotation, np.array(self.target)], frame, self._rows)
 
     def jacobian(self, eqs: Equations, q: np.ndarray, parameters: Values | None) -> np.ndarray:
-        """Its rate per rate of the robot, k x nv."""
         R, zero = eqs.frame(self.frame, q, parameters=parameters).rotation, np.zeros(3)
         slope = np.array(_turning()(R, np.array(self.target), zero, zero)[3])[self._rows]
         return np.asarray(slope @ eqs.frame_jacobian(self.frame, q, parameters=parameters)[3:])
@@ -433,16 +413,13 @@ class FrameDirection:
 
     @property
     def size(self) -> int:
-        """Two."""
         return 2
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What its numbers are."""
         return tuple(f"direction {k} of {self.frame}" for k in (1, 2))
 
     def check(self, eqs: Equations) -> None:
-        """Reject frames that do not exist."""
         check_names("frame", [self.frame], eqs.frame_names)
 
     @property
@@ -457,12 +434,10 @@ class FrameDirection:
     def motion(
         self, eqs: Equations, q: np.ndarray, v: np.ndarray, a: np.ndarray | None, parameters: Values | None
     ) -> TaskState:
-        """Its motion in a state."""
         frame = eqs.frame(self.frame, q, v, a, parameters=parameters)
         return _state(_pointing(), [frame.rotation @ self.axis, np.array(self.target), self.across], frame, [0, 1])
 
     def jacobian(self, eqs: Equations, q: np.ndarray, parameters: Values | None) -> np.ndarray:
-        """Its rate per rate of the robot, 2 x nv."""
         R, zero = eqs.frame(self.frame, q, parameters=parameters).rotation, np.zeros(3)
         slope = np.array(_pointing()(R @ np.array(self.axis), np.array(self.target), self.across, zero, zero)[3])
         return np.asarray(slope @ eqs.frame_jacobian(self.frame, q, parameters=parameters)[3:])

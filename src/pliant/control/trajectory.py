@@ -4,8 +4,6 @@ Direct collocation (Hermite-Simpson, order 4) on `M a + h = 0` itself: positions
 and at the middles of its intervals are the unknowns of one sparse nonlinear program, solved by IPOPT.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

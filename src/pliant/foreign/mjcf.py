@@ -3,8 +3,6 @@
 The result has the numbers that MuJoCo simulates, without a second implementation of its compiler. The package mujoco is required.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any

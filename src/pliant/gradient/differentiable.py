@@ -18,7 +18,7 @@ from pliant.analysis.motion.result import Result
 from pliant.analysis.motion.run import acting_controllers
 from pliant.analysis.simulate import Simulate, simulate
 from pliant.control.limits import named
-from pliant.control.pid import PidControl
+from pliant.control.path_control import PidControl
 from pliant.control.sample_derivatives import SmoothController
 from pliant.engine.core import check_names
 from pliant.engine.equations import Equations, need_equations

@@ -15,8 +15,7 @@ from pliant.engine.outputs import output_parts, output_units
 from pliant.language.arguments import ArgumentError, name_tuple
 from pliant.language.dimension import FORCE, PRESSURE, TORQUE
 from pliant.language.message_text import describe, unit_text
-from pliant.language.recording import Recording
-from pliant.language.table_files import dimension_of
+from pliant.language.recording import Recording, dimension_of
 
 LEAST_REST = 1.0
 """Duration of constant inputs [s] after which the robot is assumed to be at rest."""

@@ -3,8 +3,6 @@
 Values may be numbers, NumPy arrays or CasADi symbols; the type of the arguments selects the functions.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 import operator

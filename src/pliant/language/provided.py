@@ -4,8 +4,6 @@ Tables, pages and plots of an object, controllers of a model and readers of othe
 need them. `pliant/__init__.py` lists these functions; each is imported when it is called.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache

@@ -21,6 +21,7 @@ from pliant.parts.body import Body as Body
 from pliant.parts.body import BodyFrame as BodyFrame
 from pliant.parts.body import Box as Box
 from pliant.parts.body import Cylinder as Cylinder
+from pliant.parts.body import Ellipsoid as Ellipsoid
 from pliant.parts.body import InertiaMatrix as InertiaMatrix
 from pliant.parts.body import PrincipalInertia as PrincipalInertia
 from pliant.parts.body import SlenderRod as SlenderRod
@@ -31,12 +32,15 @@ from pliant.parts.contact import Contact as Contact
 from pliant.parts.contact import Friction as Friction
 from pliant.parts.external_load import Distributed as Distributed
 from pliant.parts.external_load import Wrench as Wrench
+from pliant.parts.field.body import BodyFluid as BodyFluid
 from pliant.parts.field.fluid import Fluid as Fluid
 from pliant.parts.field.magnet import Coil as Coil
 from pliant.parts.field.magnet import Dipole as Dipole
 from pliant.parts.field.magnet import MagneticBody as MagneticBody
 from pliant.parts.field.magnet import MagneticRod as MagneticRod
 from pliant.parts.field.magnet import Uniform as Uniform
+from pliant.parts.field.rod import RodFluid as RodFluid
+from pliant.parts.field_load import FieldLoad as FieldLoad
 from pliant.parts.input import Piece as Piece
 from pliant.parts.input import PiecewiseInput as PiecewiseInput
 from pliant.parts.input import Ramp as Ramp
@@ -81,7 +85,9 @@ from pliant.parts.link import AxialSpring as AxialSpring
 from pliant.parts.link import Beam as Beam
 from pliant.parts.mesh import Membrane as Membrane
 from pliant.parts.mesh import Shell as Shell
+from pliant.parts.mesh.base import MembraneEdges as MembraneEdges
 from pliant.parts.mesh.base import NodeValues as NodeValues
+from pliant.parts.mesh.base import ShellEdges as ShellEdges
 from pliant.parts.mesh.drawing import BlockDrawing as BlockDrawing
 from pliant.parts.mesh.drawing import BoxSet as BoxSet
 from pliant.parts.mesh.drawing import FileDrawing as FileDrawing
@@ -92,8 +98,6 @@ from pliant.parts.mesh.drawing import NumberedSet as NumberedSet
 from pliant.parts.mesh.drawing import PlaneSet as PlaneSet
 from pliant.parts.mesh.drawing import RectangleDrawing as RectangleDrawing
 from pliant.parts.mesh.drawing import WebDrawing as WebDrawing
-from pliant.parts.mesh.edges import MembraneEdges as MembraneEdges
-from pliant.parts.mesh.edges import ShellEdges as ShellEdges
 from pliant.parts.output import ConstraintOutput as ConstraintOutput
 from pliant.parts.output import ContactOutput as ContactOutput
 from pliant.parts.output import CoordinateOutput as CoordinateOutput
@@ -138,6 +142,7 @@ from pliant.parts.surface import BoxSurface as BoxSurface
 from pliant.parts.surface import CapsuleSurface as CapsuleSurface
 from pliant.parts.surface import ConvexSurface as ConvexSurface
 from pliant.parts.surface import CylinderSurface as CylinderSurface
+from pliant.parts.surface import EllipsoidSurface as EllipsoidSurface
 from pliant.parts.surface import HeightFieldSurface as HeightFieldSurface
 from pliant.parts.surface import MeshSurface as MeshSurface
 from pliant.parts.surface import PlaneSurface as PlaneSurface

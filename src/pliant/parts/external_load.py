@@ -6,13 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import casadi as ca
 import numpy as np
 from pydantic import Field
 
-from pliant.language.base import ByType
 from pliant.language.names import FrameName, RodName
 from pliant.language.scalar import (
     ForcePerLengthSignal,
@@ -52,6 +51,9 @@ class Wrench(Repeated):
     description: str = ""
     """Description for readers."""
 
+    rods: ClassVar[tuple[str, ...]] = ()
+    """Rods that it acts along."""
+
     example: ClassVar[str] = """\
 pliant: 1
 parameters:
@@ -66,9 +68,6 @@ loads:
 inputs:
   thrust: {ramp: {start: 0 s, end: 2 s, before: 0 N, after: 5 N}}
 """
-
-    def reserve(self, build: Build) -> None:
-        """It needs nothing of other parts."""
 
     def apply(self, build: Build, name: str) -> None:
         """Add the load to the system."""
@@ -128,9 +127,10 @@ loads:
   wind: {type: distributed, rod: arm, force: [0.2 N/m, 0, 0], profile: [0, 1]}
 """
 
-    def reserve(self, build: Build) -> None:
-        """Request pieces of the rod."""
-        build.reserve_pieces(self.rod)
+    @property
+    def rods(self) -> tuple[str, ...]:
+        """The rod that it acts along."""
+        return (self.rod,)
 
     def apply(self, build: Build, name: str) -> None:
         """Add the load to the system, at the same places of the rod as its mass."""
@@ -157,7 +157,7 @@ loads:
             build.system.frame_force(kind_of_force, [piece.node], constants, at, name)
 
 
-def weights(factor: Callable[[float], Any], kinks: Sequence[float], pieces: Sequence[RodPiece | RodPoint]) -> list[Any]:
+def weights(factor: Callable[[float], Any], kinks: Sequence[float], pieces: Sequence[RodPiece | _Point]) -> list[Any]:
     """Length [m] of each piece times the factor at its fraction of the rod's length. Where the factor has kinks or steps within a
     span of pieces, their sum is the exact total and, with two or more pieces, their first moment is exact too."""
     found: list[Any] = []
@@ -174,7 +174,7 @@ def weights(factor: Callable[[float], Any], kinks: Sequence[float], pieces: Sequ
 
 
 @dataclass(frozen=True)
-class RodPoint:
+class _Point:
     """A point of application: the length [m] that it represents together with the others of its span, and its fraction of the
     rod's length."""
 
@@ -183,10 +183,10 @@ class RodPoint:
     span: tuple[float, float]
 
 
-def _points(span: RodSpan) -> list[RodPoint]:
+def _points(span: RodSpan) -> list[_Point]:
     begin, end = span.ends
     return [
-        RodPoint(weight * span.length, begin + x * (end - begin), span.ends)
+        _Point(weight * span.length, begin + x * (end - begin), span.ends)
         for x, weight in zip(POINTS.tolist(), WEIGHTS.tolist(), strict=True)
     ]
 
@@ -260,6 +260,3 @@ SPAN_DEAD, SPAN_FOLLOWING = (
     for name, turning in (("distributed_span_dead", False), ("distributed_span_following", True))
 )
 """Force and moment per length on the part of a rod between two sections, in world axes, or in those of its sections."""
-
-
-Load: TypeAlias = Annotated[Wrench | Distributed, ByType("load", default="wrench")]

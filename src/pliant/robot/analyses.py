@@ -1,8 +1,6 @@
 """The analyses that a model lists, by name; their options are read when the analyses run or the model is checked, so that loading a
 model needs none of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 

@@ -1,7 +1,5 @@
 """Defaults: values merged below every body, joint, link, ...; and parts of a model as plain data, as in a file."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cache
 from typing import Any, Literal, get_origin

@@ -17,8 +17,8 @@ from pliant.language.source import Source
 from pliant.parts.body import Body
 from pliant.parts.constraint import Constraint
 from pliant.parts.contact import Contact
-from pliant.parts.external_load import Load
 from pliant.parts.field.magnet import Magnet
+from pliant.parts.field_load import Load
 from pliant.parts.input import Input
 from pliant.parts.joint import Joint
 from pliant.parts.link import Link

@@ -1,7 +1,5 @@
 """Reading of models from files, also of other formats, bundled robots, templates and text."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """Remarks on what is valid but rarely intended: implausible values, unused parameters, joints that move no mass."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Writing a spec back to text that loads to an equal spec."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Colours of drawings: distinguishable with any type of colour vision, and different in lightness."""
 
-from __future__ import annotations
-
 import colorsys
 import re
 from collections.abc import Iterable, Sequence

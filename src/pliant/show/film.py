@@ -1,7 +1,5 @@
 """Films of robots without a display: a drawing for each frame, combined by ffmpeg (.mp4) or Pillow (.gif)."""
 
-from __future__ import annotations
-
 import io
 import os
 import shutil

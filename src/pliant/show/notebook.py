@@ -1,7 +1,5 @@
 """Display of robots and results in a notebook: a table, and a three-dimensional view in an iframe."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

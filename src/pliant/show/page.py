@@ -162,9 +162,9 @@ def player_data(stage: Stage, title: str, clips: Sequence[Clip]) -> dict[str, An
     Positions are 16-bit fractions of their bounding box, sizes of the largest size, quaternions of one; tracks that do
     not move have one frame.
     """
-    everywhere = np.concatenate([batch.positions.reshape(-1, 3) for batch in stage.batches])
+    everywhere = np.concatenate([batch.positions.reshape(-1, 3) for batch in stage.batches] or [np.zeros((1, 3))])
     low, span = everywhere.min(axis=0), np.maximum(np.ptp(everywhere, axis=0), 1e-15)
-    largest = max(float(batch.sizes.max()) for batch in stage.batches)
+    largest = max((float(batch.sizes.max()) for batch in stage.batches), default=1.0)
     size = float(np.max(stage.high - stage.low))
     grid = round_length(max(size, 1e-12) / 4)
     firsts = np.cumsum([0, *(len(clip.times) for clip in clips)])

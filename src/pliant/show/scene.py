@@ -1,7 +1,5 @@
 """A robot in a pose as a `Scene`, from which pictures, films, the live page and reports are drawn."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -24,7 +22,7 @@ from pliant.engine.model import placement_matrices
 from pliant.engine.model.model import Model
 from pliant.language.placement import Attachment, Axis, Placement
 from pliant.language.scalar import AS_AT_START
-from pliant.parts.body import Body, Box, Cylinder, SlenderRod, Sphere, Tube
+from pliant.parts.body import Body, Box, Cylinder, Ellipsoid, SlenderRod, Sphere, Tube
 from pliant.parts.external_load import Wrench
 from pliant.parts.field.magnet import Coil, Dipole, MagneticBody, MagneticRod, Uniform
 from pliant.parts.joint import Cylindrical, Planar, Prismatic, Revolute, Universal
@@ -36,6 +34,7 @@ from pliant.parts.surface import (
     CapsuleSurface,
     ConvexSurface,
     CylinderSurface,
+    EllipsoidSurface,
     HeightFieldSurface,
     MeshSurface,
     PlaneSurface,
@@ -43,9 +42,10 @@ from pliant.parts.surface import (
     SurfaceBase,
 )
 from pliant.parts.surface.solid import TriangleSurface
-from pliant.parts.surface.triangles import BOX, BOX_FACES, Triangles
+from pliant.parts.surface.triangles import BOX, BOX_FACES, Triangles, ball
 from pliant.robot.robot import RobotSpec
 from pliant.show.marks import (
+    ChosenPlaces,
     JointMark,
     LinkMark,
     LoadMark,
@@ -61,9 +61,9 @@ from pliant.show.marks import (
     TendonMark,
     coarser,
     outline,
+    rod_curve,
 )
 from pliant.show.outlines import ring
-from pliant.show.rod_curve import ChosenPlaces, rod_curve
 
 
 @dataclass(frozen=True)
@@ -424,6 +424,7 @@ SHAPES: dict[type, Callable[[Any, Value], tuple[SolidForm, np.ndarray, float]]] 
     Tube: lambda shape, value: ("cylinder", _between_ends(shape, value), value(shape.outer_radius)),
     Box: lambda shape, value: ("box", _corners(shape, value), 0.0),
     Sphere: lambda shape, value: ("ball", np.zeros((1, 3)), value(shape.radius)),
+    Ellipsoid: lambda shape, value: ("ellipsoid", np.diag([value(axis) for axis in shape.semi_axes]), 0.0),
 }
 """Form, points in the body's axes from its centre (n x 3) [m] and radius [m] of a `Solid`."""
 
@@ -447,6 +448,9 @@ SURFACES: dict[type, Callable[[Any, Value], Look]] = {
     ),
     BoxSurface: lambda surface, value: (
         "faces", "z", 0.0, 0.0, Triangles(BOX * [value(x) / 2 for x in surface.size], BOX_FACES),
+    ),
+    EllipsoidSurface: lambda surface, value: (
+        "faces", "z", 0.0, 0.0, Triangles(ball().points * [value(x) for x in surface.semi_axes], ball().faces),
     ),
     ConvexSurface: _triangles,
     MeshSurface: _triangles,

@@ -5,8 +5,6 @@ Every mark has two: lines and polygons on a flat picture (`PictureSymbols`), and
 each type.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -39,6 +37,7 @@ from pliant.show.marks import (
     MeshMark,
     Pose,
     PushMark,
+    RodCurve,
     Scene,
     Solid,
     SolidForm,
@@ -53,7 +52,6 @@ from pliant.show.marks import (
     silhouette,
 )
 from pliant.show.names import names_once
-from pliant.show.rod_curve import RodCurve
 
 
 @dataclass(frozen=True)
@@ -322,6 +320,13 @@ class PictureSymbols(DrawingLayers):
     def _ball(self, solid: Solid, colour: str, layer: float) -> None:
         ring = outlines.ring(solid.center, self.camera.toward, solid.radius)
         self._polygon(self.camera.project(ring), colour, layer)
+
+    def _ellipsoid(self, solid: Solid, colour: str, layer: float) -> None:
+        seen = self.camera.project(solid.points) - self.camera.project(solid.center)
+        axes, half, _ = np.linalg.svd(seen.T)  # the outline of an affine image of a ball
+        angle = np.linspace(0, 2 * np.pi, 48, endpoint=False)
+        ring = np.stack([np.cos(angle), np.sin(angle)], axis=1) * half
+        self._polygon(self.camera.project(solid.center) + ring @ axes.T, colour, layer)
 
     def _dot(self, solid: Solid, colour: str, layer: float) -> None:
         self._marker(self.camera.project(solid.center), "o", 13.0, layer + 0.2, colour)
@@ -593,6 +598,12 @@ class StageSymbols:
 
     def sphere(self, solid: Solid, colour: Colour, number: int) -> None:
         self._at("ball", solid.center, (solid.radius,) * 3, colour)
+
+    def egg(self, solid: Solid, colour: Colour, number: int) -> None:
+        axes = (solid.points - solid.center).T
+        lengths = np.linalg.norm(axes, axis=0)
+        x, y, z = map(float, lengths)
+        self._at("ball", solid.center, (x, y, z), colour, axes / lengths)
 
     def dot(self, solid: Solid, colour: Colour, number: int) -> None:
         self.ball(solid.center, 0.025, colour)
@@ -869,6 +880,7 @@ SOLIDS: dict[SolidForm, Symbol] = {
     "cylinder": Symbol(PictureSymbols._cylinder, StageSymbols.roller),
     "box": Symbol(PictureSymbols._box, StageSymbols.block),
     "ball": Symbol(PictureSymbols._ball, StageSymbols.sphere),
+    "ellipsoid": Symbol(PictureSymbols._ellipsoid, StageSymbols.egg),
     "dot": Symbol(PictureSymbols._dot, StageSymbols.dot),
 }
 """Forms of solids, in a colour, and on a layer of pictures or with their number on stages."""

@@ -1,7 +1,5 @@
 """A robot as standalone C11: its equations and a step with a fixed method, for a controller or a ROS node."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal

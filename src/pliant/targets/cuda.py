@@ -1,7 +1,5 @@
 """A robot as CUDA: the program of a fleet as source, with a main that steps many robots."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 

@@ -66,7 +66,6 @@ class SceneExport(Export):
         return f"{self.frames} frame{'s' if self.frames > 1 else ''} in {self.path}"
 
     def facts(self) -> dict[str, Any]:
-        """The number of poses."""
         return {"frames": self.frames}
 
 

@@ -27,7 +27,7 @@ from pliant.engine.workspace import EvaluationError
 from pliant.io.c_text import ExportError
 from pliant.language.arguments import ArgumentError
 from pliant.language.message_text import enumeration
-from pliant.parts.joint.coordinate_force import is_armature
+from pliant.parts.joint.coordinate import is_armature
 from pliant.parts.rod.pseudo_rigid import PseudoRigid
 from pliant.parts.rod.rod import Rod
 from pliant.parts.rod.strains import LABELS, SETS, Free
@@ -90,7 +90,6 @@ class RigidExport(Export):
         return text if self.rods is None else f"{text}\n{self.rods}"
 
     def facts(self) -> dict[str, Any]:
-        """The error of the links."""
         return {"rods": None if self.rods is None else self.rods.facts()}
 
 

@@ -26,7 +26,7 @@ from pliant.parts.constraint import CONSTANTS as FRAMES
 from pliant.parts.external_load import WRENCH
 from pliant.parts.external_load import WRENCH_CONSTANTS as LOAD
 from pliant.parts.formula.base import STOPS
-from pliant.parts.joint.coordinate_force import ORIENTATION, ORIENTATION_FORCE
+from pliant.parts.joint.coordinate import ORIENTATION, ORIENTATION_FORCE
 from pliant.parts.link import AXIAL, axial_force
 from pliant.parts.tendon import CONSTANTS as ELASTIC
 from pliant.parts.tendon import GIVEN_TENSION, elastic_line
@@ -554,7 +554,8 @@ class _Reader:
         for name, surface in spec.surfaces.items():
             if not is_solid(surface):
                 self.remark(
-                    f"surface {name}", "omitted: of surfaces only spheres, capsules, cylinders and boxes are exported"
+                    f"surface {name}",
+                    "omitted: of surfaces only spheres, capsules, cylinders, boxes and ellipsoids are exported",
                 )
         for name in spec.contacts:
             self.remark(f"contact {name}", "omitted: geometry is only shown")

@@ -27,6 +27,7 @@ Theme = Literal[
     "Convergence",
     "Published systems",
     "Other engines",
+    "Fluid",
     "Recordings",
 ]
 """Themes, in the order of tables; the cases of each are in the module of its name."""

@@ -7,6 +7,7 @@ last solution, so the chosen branch is kept. With v = G y' the equation of motio
 
 from __future__ import annotations
 
+import math
 import time as clock
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -39,6 +40,8 @@ class Thresholds:
     reach: float = 0.05
     """Largest change of independent coordinates, relative to their sizes, between two solutions of the loops, so that no other
     branch is found."""
+    furthest: float = 20.0
+    """The same change in a trial of a step from which the trial is refused: three turns of a joint."""
     newton: float = 1e-13
     """Constraint values, relative to their sizes, at which loops are closed: round-off."""
     smallest: float = 1e-2
@@ -46,6 +49,10 @@ class Thresholds:
 
 
 LOOPS = Thresholds()
+
+
+class TooFarError(Exception):
+    """A trial of a step goes too far to follow the loops there."""
 
 
 class _Reduction:
@@ -66,7 +73,10 @@ class _Reduction:
         zero = np.zeros(self.bound.nv)
         # follow the tangent in steps, so that a large change does not end on another branch
         change = y - q[self.independent]
-        pieces = max(1, int(np.ceil(np.abs(change / self.sizes).max(initial=0.0) / LOOPS.reach)))
+        largest = float(np.abs(change / self.sizes).max(initial=0.0))
+        if not largest <= LOOPS.furthest:
+            raise TooFarError
+        pieces = max(1, math.ceil(largest / LOOPS.reach))
         for piece in range(pieces):
             goal = self.q[self.independent] + change * (piece + 1) / pieces
             q = self._correct(t, q + self._tangent(t, q) @ (goal - q[self.independent]), goal, zero)
@@ -220,7 +230,10 @@ class _ReducedRun:
         if self.progress is not None:
             self.progress(t, self.end, self.reduction.evaluations)
         f = len(x) // 2
-        _, _, a = self.reduction.acceleration(t, x[:f], x[f:])
+        try:
+            _, _, a = self.reduction.acceleration(t, x[:f], x[f:])
+        except TooFarError:
+            return np.full_like(x, np.nan)  # the step is rejected, and tried again with a shorter one
         return np.concatenate([x[f:], a[self.reduction.independent]])
 
     def _save(self, until: float, at: Callable[[float], np.ndarray]) -> None:

@@ -47,8 +47,7 @@ from pliant.language.limits import STOPPED_BY_TIME
 from pliant.language.message_text import describe, suggestion, unit_text
 from pliant.language.names import instances_of, outputs_named, stacked, with_repeated
 from pliant.language.provided import called
-from pliant.language.recording import Recording
-from pliant.language.table_files import FORMATS
+from pliant.language.recording import FORMATS, Recording
 
 if TYPE_CHECKING:
     import xarray

@@ -98,7 +98,8 @@ def _texts(model: Model, name: str, strains: np.ndarray, value: Callable[[Any], 
 
 def refuse_outside_laws(model: Model, bound: Binding, q: np.ndarray) -> None:
     """Raise EvaluationError if a rod is beyond the limit of its law."""
-    if all(rod.law == "linear" for rod in model.spec.rods.values()) or not np.all(np.isfinite(q)):
+    linear = model.once("has_linear_laws", lambda: all(rod.law == "linear" for rod in model.spec.rods.values()))
+    if linear or not np.all(np.isfinite(q)):
         return
     for text in law_range_texts(model, bound, [q]):
         if BEYOND in text:

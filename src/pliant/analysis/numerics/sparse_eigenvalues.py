@@ -72,7 +72,12 @@ def lowest_real_modes(at: SparseMatrices, count: int) -> RealModes:
     count = min(count, at.freedom - 1)
     K = scipy.sparse.csc_matrix(0.5 * (at.K + at.K.T))
     mass = at.M.diagonal()
-    fastest = float(np.max(np.divide(np.abs(K.diagonal()), mass, out=np.zeros_like(mass), where=mass > 0), initial=0.0))
+    fastest = float(
+        np.max(
+            np.divide(np.abs(K.diagonal()), mass, out=np.zeros_like(mass), where=mass > 1e-14 * mass.max(initial=0.0)),
+            initial=0.0,
+        )
+    )
     shift = -1e-12 * max(fastest, 1e-300)
     inverse = at.static_inverse(shift)
     start = inverse.matvec(at.M @ np.random.default_rng(0).normal(size=K.shape[0]))

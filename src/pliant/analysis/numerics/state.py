@@ -53,8 +53,7 @@ def given_state(eqs: Equations, given: Start, time: float, *, where: str) -> Sta
     """
     number("time", time)
     state = _state(eqs, given if isinstance(given, str) else state_of(given), time, where)
-    if eqs.model.once("has_nonlinear_laws", lambda: any(rod.law != "linear" for rod in eqs.model.spec.rods.values())):
-        refuse_outside_laws(eqs.model, eqs.binding, state.q)
+    refuse_outside_laws(eqs.model, eqs.binding, state.q)
     return state
 
 
@@ -130,7 +129,8 @@ def assemble(
     """The nearest state that satisfies the constraints, and the equations without constraint rows that are redundant there.
 
     Values that were `given` are kept if the loops can be closed by the others; those of the caller take precedence over those
-    of the model. Changed values are reported. Raises AssemblyError with the remaining distance if there is no such state.
+    of the model. Changed values are reported. Raises AssemblyError with the remaining distance if there is no such state, and
+    EvaluationError if a rod is beyond the limit of its law there.
     """
     given = given or SpecifiedValues()
     refuse_extremes(eqs, q, v)
@@ -145,6 +145,7 @@ def assemble(
     before = float(np.max(values)) if np.max(values / closing.size) > SILENT_BELOW else 0.0
     new_q = closing.positions(start.q)
     new_v = closing.rates(start.q, start.v, new_q)
+    refuse_outside_laws(eqs.model, bound, new_q)
     # the rank may differ after the loop is closed
     independent = with_independent_rows(bound, t, new_q, new_v)
 

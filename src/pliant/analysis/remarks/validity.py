@@ -25,8 +25,8 @@ from pliant.language.evaluate import depends_on_state
 from pliant.parts.formula.relative import ENDS
 from pliant.parts.link import BEAM, ROPE, Beam
 from pliant.parts.mesh import Membrane, Shell
-from pliant.parts.mesh.edges import EDGE
-from pliant.parts.output.elements import ConstraintOutput, ReactionOutput
+from pliant.parts.mesh.base import EDGE
+from pliant.parts.output.quantities import ConstraintOutput, ReactionOutput
 from pliant.parts.rod.base import TURN_SHARE
 from pliant.parts.rod.properties import material_entries
 from pliant.parts.rod.rod import Rod

@@ -96,7 +96,9 @@ def stiffness_scaling(at: LinearizedEquations) -> np.ndarray:
     """
     square = at.rate_sizes**2
     stiffness, mass = square * np.abs(at.stiffness.diagonal()), square * np.abs(at.mass.diagonal())
-    fastest = np.max(np.divide(stiffness, mass, out=np.zeros_like(mass), where=mass > 0), initial=0.0)
+    fastest = np.max(
+        np.divide(stiffness, mass, out=np.zeros_like(mass), where=mass > 1e-14 * mass.max(initial=0.0)), initial=0.0
+    )
     size = stiffness + 1e-8 * fastest * mass
     floor = 1e-12 * size.max(initial=0.0)
     return np.asarray(at.rate_sizes / np.sqrt(np.maximum(size, floor if floor > 0 else 1.0)))

@@ -128,7 +128,6 @@ class Build:
         self._frames: dict[str, tuple[int, Pose]] = {"world": (0, se3.identity())}
         self._reserved: dict[str, dict[str, Any]] = {}
         self._cuts: set[tuple[str, str]] = set()
-        self._acted_on: set[str] = set()
         self._quaternions: dict[tuple[float, ...], list[Any]] = {}
         self._initial_q, self._initial_v = Column(), Column()
         self._initial_poses: dict[int, Pose] = {0: se3.identity()}
@@ -211,14 +210,6 @@ class Build:
     def reserved_frames(self, rod: str) -> dict[str, Any]:
         """Arc lengths [m] of the frames reserved on a rod, by name."""
         return self._reserved.get(rod, {})
-
-    def reserve_pieces(self, rod: str) -> None:
-        """Request pieces of a rod that move with nodes, for what acts along it; before the rod is added."""
-        self._acted_on.add(rod)
-
-    def needs_pieces(self, rod: str) -> bool:
-        """Whether pieces of a rod are requested, which models without mass at nodes add for this purpose."""
-        return rod in self._acted_on
 
     def reserve_cut(self, collection: str, name: str) -> None:
         """Request a separate node for the reaction of a joint or rod; before the joint or rod is added."""
@@ -487,6 +478,11 @@ class Build:
         if key not in self._quaternions:
             self._quaternions[key] = self.entries(cached_functions.matrix_quaternion(R))
         return self._quaternions[key]
+
+    def is_loaded_along(self, rod: str) -> bool:
+        """Whether loads or fields act along a rod, so that it needs pieces even if its mass is no sum over them."""
+        loads = (*self.robot.loads.values(), *self.robot.magnets.values())
+        return self.robot.world.fluid is not None or any(rod in load.rods for load in loads)
 
     def rod_piece(
         self, rod: str, node: int, placement: Pose, length: Any, x: float, span: tuple[float, float] | None = None

@@ -15,13 +15,15 @@ from pliant.language.scalar import AS_AT_START
 from pliant.parts.body import Body, InertiaMatrix
 from pliant.parts.geometry import se3
 from pliant.parts.geometry.se3 import Pose
-from pliant.parts.joint.coordinate import Coordinate, LengthCoordinate, Orientation
-from pliant.parts.joint.coordinate_force import (
+from pliant.parts.joint.coordinate import (
     CONSTANTS,
     DIRECTION,
     ORIENTATION,
     ORIENTATION_FORCE,
     CoefficientCoordinates,
+    Coordinate,
+    LengthCoordinate,
+    Orientation,
     armature,
     coordinate_force,
     varying_force,

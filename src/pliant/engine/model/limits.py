@@ -11,7 +11,7 @@ from pliant.engine.model.model import Model
 from pliant.language.arguments import ArgumentError
 from pliant.language.faults import ExpressionError, SpecError
 from pliant.language.parameter import Environment, range_problem
-from pliant.robot.value_problems import ValueChecks
+from pliant.robot.semantic_checks import ValueChecks
 
 # Round-off of a value that was computed to be at its limit.
 ROUND_OFF = 1e-12

@@ -313,8 +313,6 @@ def build_tree(flat: RobotSpec) -> Build:
     build.system.gravity([build.value(x) for x in flat.world.gravity])
     for tendon in flat.tendons.values():
         tendon.reserve(build)
-    for along_rods in (*flat.loads.values(), *flat.magnets.values()):
-        along_rods.reserve(build)
     for output in flat.outputs.values():
         output.reserve(build)
     for name in tree_order(flat):

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
+import numpy as np
 
 from pliant.parts.formula.base import Inertia
 from pliant.parts.geometry import se3, so3
 from pliant.parts.geometry.se3 import Pose
+from pliant.parts.motion import Fields
 
 if TYPE_CHECKING:
     from pliant.engine.model.build import Build
@@ -55,3 +57,40 @@ def velocity_at(twist: Any, point: Any) -> Any:
 def wrench_at(force: Any, moment: Any, point: Any) -> Any:
     """World wrench of a force at a point and of a moment."""
     return ca.vertcat(force, moment + ca.cross(point, force))
+
+
+POINTS = tuple(
+    (0.5 * (x + 1), 0.5 * w) for x, w in zip(*map(np.ndarray.tolist, np.polynomial.legendre.leggauss(3)), strict=True)
+)
+"""Gauss points and weights on [0, 1] of the part of a rod between two sections."""
+
+ON_SPAN = Fields("first:pose", "second:pose", "length", "tangent:3")
+"""Placements of both sections, length between them [m], tangent in their axes."""
+
+
+def on_parabola(ends: Any, length: Any, tangent: Any, x: float) -> tuple[tuple[Any, Any], Any]:
+    """Two arms whose sum is the place at fraction x, each moving with its own section, and the axes there."""
+    bubble = length * x * (1 - x) / 2
+    (R, p), (Q, q) = ends
+    arms = (1 - x) * p + bubble * (R @ tangent), x * q - bubble * (Q @ tangent)
+    mean = (1 - x) * R + x * Q
+    z = mean[:, 2] / ca.norm_2(mean[:, 2])
+    first = mean[:, 0] - z * ca.dot(z, mean[:, 0])
+    first = first / ca.norm_2(first)
+    return arms, ca.horzcat(first, ca.cross(z, first), z)
+
+
+def velocity_between(twists: Any, arms: tuple[Any, Any], x: float) -> Any:
+    """Velocity of the place at fraction x between two sections with these twists."""
+    shares = (1 - x, x)
+    moved = [s * V[0:3] + ca.cross(V[3:6], arm) for s, V, arm in zip(shares, twists, arms, strict=True)]
+    return moved[0] + moved[1]
+
+
+def wrenches_of(force: Any, moment: Any, arms: tuple[Any, Any], x: float) -> Any:
+    """World wrenches on both sections of a force and a moment at fraction x between them, stacked."""
+    parts = [
+        ca.vertcat(share * force, ca.cross(arm, force) + share * moment)
+        for share, arm in zip((1 - x, x), arms, strict=True)
+    ]
+    return ca.vertcat(*parts)

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import casadi as ca
 
 from pliant.language.base import Part, Problem, not_negative
-from pliant.language.evaluate import StateExpressions
 from pliant.language.scalar import Density, Length, Scalar, SpeedField, Viscosity
-from pliant.parts.motion import Fields
+from pliant.parts.field.medium import Medium, MediumKind
+from pliant.parts.field.rod import RodFluid
 
 if TYPE_CHECKING:
     from pliant.engine.model.build import Build
 
 
 class Fluid(Part):
-    """A fluid around the robot, at rest or flowing. It acts on all rods, as their `fluid` adjusts: buoyancy by their outline,
-    drag, and added mass, which moves with them."""
+    """A fluid around the robot, at rest or flowing. It acts on all rods and bodies, as their `fluid` adjusts: buoyancy by
+    their outline, drag, and added mass, which moves with them."""
 
     density: Density
     """Density [kg/m^3]: 1000 kg/m^3 for water, 1.2 kg/m^3 for air."""
@@ -51,6 +50,13 @@ rods:
 
     def apply(self, build: Build) -> None:
         """Add what the fluid does to all parts of the robot."""
+        medium = self.medium(build)
+        for name, rod in build.robot.rods.items():
+            build.system.owner = ("rods", name)
+            (rod.fluid or RodFluid()).apply(build, name, medium)
+        for name, body in build.robot.bodies.items():
+            build.system.owner = ("bodies", name)
+            body.immerse(build, name, medium)
 
     def medium(self, build: Build) -> Medium:
         """The fluid as numbers and signals of a robot under construction."""
@@ -66,61 +72,6 @@ rods:
             current=numbers,
         )
         at = build.add_signal_expressions([*signals, *rates]) if signals else 0
-        return Medium(kind, constants, at, self)
-
-
-@dataclass(frozen=True)
-class Flow:
-    """Velocity of the fluid at a point [m/s], and its acceleration along its path [m/s^2]."""
-
-    velocity: Any
-    acceleration: Any
-
-
-@dataclass(frozen=True)
-class MediumKind:
-    """What formulas depend on: an option of types of force.
-
-    current: expressions of the velocity; still: whether it is zero; has_surface: whether there is one.
-    """
-
-    current: StateExpressions
-    still: bool
-    has_surface: bool
-
-    @property
-    def fields(self) -> Fields:
-        """Constants: density [kg/m^3], viscosity [Pa s], acceleration of free fall [m/s^2], height of the surface along its
-        opposite [m], numbers of the current."""
-        return Fields("density", "viscosity", "gravity:3", "surface", f"current:{self.current.constants}")
-
-    @property
-    def signals(self) -> int:
-        """Number of signals: of the current, and their partial derivatives in time."""
-        return 2 * self.current.signals
-
-    @property
-    def word(self) -> str:
-        """A key for names of kernels."""
-        return ("still" if self.still else self.current.word) + ("_surface" if self.has_surface else "")
-
-    def flow(self, point: Any, numbers: Any, signals: Any) -> Flow:
-        """The fluid at a point [m], with the numbers of the current and the signals."""
-        if self.still:
-            return Flow(ca.SX.zeros(3), ca.SX.zeros(3))
-        x, s = ca.SX.sym("x", 3), ca.SX.sym("s", self.current.signals)
-        U = ca.vertcat(*self.current.values(dict(zip("xyz", ca.vertsplit(x), strict=True)), numbers, s))
-        U = ca.SX(U)
-        rate = ca.jacobian(U, x) @ U + ca.jacobian(U, s) @ signals[self.current.signals : self.signals]
-        given = [ca.SX(point), ca.SX(signals[0 : self.current.signals])]
-        return Flow(*ca.substitute([U, rate], [x, s], given))
-
-
-@dataclass(frozen=True)
-class Medium:
-    """The fluid of a robot under construction: its kind, its constants, and the index of its first signal."""
-
-    kind: MediumKind
-    constants: list[Any]
-    signals: int
-    fluid: Fluid
+        viscosity = build.value(self.viscosity)
+        is_viscous = not (isinstance(viscosity, int | float) and viscosity == 0)
+        return Medium(kind, constants, at, build.value(self.density), viscosity, is_viscous)

@@ -10,10 +10,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import casadi as ca
+import numpy as np
+
+from pliant.parts.field import immersion
+from pliant.parts.formula.base import FrameForce
 
 DUPLICATIONS = 14
 """Steps of Carlson's algorithm, each of which divides the differences of its arguments by four: enough for proportions to 1000."""
@@ -43,6 +47,17 @@ def _integrals(axes: Sequence[Any]) -> list[Any]:
 
 
 @dataclass(frozen=True)
+class Solid:
+    """A solid that displaces the fluid: its force, the constants of its size, the rotation of its axes in those of the body, and 1,
+    or -1 if it is cut out."""
+
+    kind: FrameForce
+    size: list[Any]
+    axes: Any = field(default_factory=lambda: ca.DM.eye(3))
+    sign: int = 1
+
+
+@dataclass(frozen=True)
 class Hull:
     """What a fluid does to a body of some shape, along and about its axes x, y, z through its centre.
 
@@ -53,6 +68,8 @@ class Hull:
         drag: quadratic drag per density (six; m^2, m^5): force per square of the speed, moment per square of the rate.
         areas: projected areas, to which drag coefficients refer [m^2].
         semi_axes: of the ellipsoid with the same extents [m].
+        solids: the solids that displace the fluid.
+        is_sphere: whether its drag is that of a sphere at any Reynolds number.
     """
 
     volume: Any
@@ -61,6 +78,8 @@ class Hull:
     drag: list[Any]
     areas: list[Any]
     semi_axes: list[Any]
+    solids: list[Solid]
+    is_sphere: bool = False
 
 
 def ellipsoid(axes: Sequence[Any]) -> Hull:
@@ -75,7 +94,13 @@ def ellipsoid(axes: Sequence[Any]) -> Hull:
         * _out_of_round(axes[i - 2], axes[i - 1])
         for i in range(3)
     ]
-    return Hull(volume, [*_lamb(axes), *_lamb_turning(axes)], _slow(axes), [*drag, *turning], areas, list(axes))
+    added, solid = [*_lamb(axes), *_lamb_turning(axes)], Solid(immersion.ELLIPSOID, list(axes))
+    return Hull(volume, added, _slow(axes), [*drag, *turning], areas, list(axes), [solid])
+
+
+def sphere(radius: Any) -> Hull:
+    """A sphere by its radius [m]."""
+    return replace(ellipsoid([radius] * 3), is_sphere=True)
 
 
 def _lamb(axes: Sequence[Any]) -> list[Any]:
@@ -172,7 +197,12 @@ def box(size: Sequence[Any]) -> Hull:
         lever_drag.append(shape * sum(coefficients[k] * size[i] * length**4 / 64 for length, k in levers))
     drag = [0.5 * c * area for c, area in zip(coefficients, areas, strict=True)]
     half = [edge / 2 for edge in size]
-    return Hull(volume, [*mass, *lever_mass], _slow(_same_volume(half, volume)), [*drag, *lever_drag], areas, half)
+    solids = [
+        Solid(immersion.TETRAHEDRON, [x * h for corner in part for x, h in zip(corner, half, strict=True)])
+        for part in immersion.BOX_PARTS.tolist()
+    ]
+    slow = _slow(_same_volume(half, volume))
+    return Hull(volume, [*mass, *lever_mass], slow, [*drag, *lever_drag], areas, half, solids)
 
 
 def cylinder(radius: Any, length: Any, axis: int) -> Hull:
@@ -194,6 +224,8 @@ def cylinder(radius: Any, length: Any, axis: int) -> Hull:
     lying, upright = 2 * radius * length, math.pi * radius**2
     drag = [0.5 * (front * upright if i == axis else across * lying) for i in range(3)]
     swing = (across * 2 * radius * length**4 / 64 + 4 / 15 * front * radius**5) * _out_of_round(length, 2 * radius)
+    # a rotation by a third of a turn about the diagonal takes z to the axis
+    cyclic = np.roll(np.eye(3), (axis + 1) % 3, axis=0)
     return Hull(
         volume,
         [
@@ -204,7 +236,52 @@ def cylinder(radius: Any, length: Any, axis: int) -> Hull:
         [*drag, *(0.0 if i == axis else swing for i in range(3))],
         [upright if i == axis else lying for i in range(3)],
         axes,
+        [Solid(immersion.CYLINDER, [radius, length], ca.DM(cyclic))],
     )
+
+
+def flooded(outer: Hull, radius: Any, length: Any, axis: int) -> Hull:
+    """A cylinder with an open bore of this radius: the fluid in it moves along across the axis, and through it along the axis."""
+    bore = math.pi * radius**2 * length
+    lever = bore * (radius**2 / 4 + length**2 / 12)
+    inside = [0.0 if i == axis else bore for i in range(3)] + [0.0 if i == axis else lever for i in range(3)]
+    ring = 1 - bore / outer.volume
+    is_along = [i == axis for i in range(6)]
+    added = [m * ring if along else m + x for m, x, along in zip(outer.added, inside, is_along, strict=True)]
+    drag = [c * ring if along else c for c, along in zip(outer.drag, is_along, strict=True)]
+    (solid,) = outer.solids
+    return replace(
+        outer, volume=outer.volume - bore, added=added, drag=drag,
+        solids=[solid, replace(solid, size=[radius, length], sign=-1)],
+    )  # fmt: skip
+
+
+def polyhedron(points: np.ndarray, faces: np.ndarray, scale: Any) -> tuple[Hull, np.ndarray, np.ndarray]:
+    """A closed surface of triangles times a scale: the coefficients of the ellipsoid with the same volume and the same proportions
+    of its second moments; with its principal axes as columns, and its centre before scaling."""
+    inner = points.mean(axis=0)
+    corners = points[faces] - inner  # tetrahedra from there on
+    volumes = np.linalg.det(corners) / 6
+    volume = volumes.sum()
+    center = inner + (volumes[:, None] * corners.sum(axis=1)).sum(axis=0) / (4 * volume)
+    about = corners + inner - center
+    apex = inner - center
+    sums = about.sum(axis=1) + apex
+    second = np.einsum("n,ni,nj->ij", volumes, sums, sums) + np.einsum("n,nki,nkj->ij", volumes, about, about)
+    second = (second + volume * np.outer(apex, apex)) / 20
+    values, axes = np.linalg.eigh(second)
+    axes = axes * np.sign(np.linalg.det(axes))
+    half = np.sqrt(5 * values / volume)
+    half *= (volume / (4 / 3 * np.pi * np.prod(half))) ** (1 / 3)
+    solids = [
+        Solid(
+            immersion.TETRAHEDRON,
+            [float(x) * scale for x in np.vstack([apex[None], tetrahedron]).ravel()],
+            ca.DM(axes.T),
+        )
+        for tetrahedron in about
+    ]
+    return replace(ellipsoid([scale * float(a) for a in half]), solids=solids), axes, center
 
 
 def _same_volume(axes: Sequence[Any], volume: Any) -> list[Any]:

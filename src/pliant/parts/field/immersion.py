@@ -170,5 +170,6 @@ TETRAHEDRON = _buoyancy(
 )
 """Buoyancy of a tetrahedron; polyhedra consist of these."""
 
-BOX_PARTS = np.array([[0, 3, 5, 6], [0, 3, 6, 2], [0, 5, 3, 1], [0, 6, 5, 4], [3, 5, 6, 7]])
-"""A box as five tetrahedra between corners, numbered by x, y, z as in `surface.triangles.BOX`."""
+_SIGNS = np.array([[x, y, z] for x in (-1.0, 1) for y in (-1, 1) for z in (-1, 1)])
+BOX_PARTS = _SIGNS[np.array([[0, 3, 5, 6], [0, 3, 6, 2], [0, 5, 3, 1], [0, 6, 5, 4], [3, 5, 6, 7]])]
+"""A box as five tetrahedra of four corners, relative to half its size (5 x 4 x 3)."""

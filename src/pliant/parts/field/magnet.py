@@ -96,20 +96,17 @@ class MagnetEntry:
     """The elements of a magnet, and the rod that it magnetizes."""
 
     elements: list[MagneticElement]
-    rod: str | None = None
+    rods: tuple[str, ...]
 
 
 class MagnetBase(Repeated):
     """Common base of magnets: each acts on all others, once."""
 
-    def reserve(self, build: Build) -> None:
-        """It needs nothing of other parts."""
-
     def apply(self, build: Build, name: str) -> None:
         """Add the forces between this magnet and those added before it."""
-        entry = MagnetEntry(list(self.elements(build, name)), self.rod_name)
+        entry = MagnetEntry(list(self.elements(build, name)), self.rods)
         for other, earlier in build.magnets.items():
-            if entry.rod is None or entry.rod != earlier.rod:
+            if not entry.rods or entry.rods != earlier.rods:
                 pairs = [(a, b) for a in earlier.elements for b in entry.elements]
                 for a, b in pairs:
                     _add_force(build, a, b, name)
@@ -117,9 +114,9 @@ class MagnetBase(Repeated):
         build.magnets[name] = entry
 
     @property
-    def rod_name(self) -> str | None:
+    def rods(self) -> tuple[str, ...]:
         """The rod that it magnetizes, if any."""
-        return None
+        return ()
 
     def elements(self, build: Build, name: str) -> Iterator[MagneticElement]:
         """Its elements."""
@@ -399,13 +396,9 @@ class MagneticRod(Magnetized):
     example: ClassVar[str] = Uniform.example
 
     @property
-    def rod_name(self) -> str | None:
+    def rods(self) -> tuple[str, ...]:
         """The rod."""
-        return self.rod
-
-    def reserve(self, build: Build) -> None:
-        """Request pieces of the rod."""
-        build.reserve_pieces(self.rod)
+        return (self.rod,)
 
     def elements(self, build: Build, name: str) -> Iterator[MagneticElement]:
         """Dipoles at the places of its mass."""

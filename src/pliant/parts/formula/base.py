@@ -1,7 +1,5 @@
 """The three forms of an interaction, and scalar laws shared by several types."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache

@@ -94,7 +94,6 @@ joints:
 """
 
     def steps(self, build: Build) -> tuple[list[Step], Pose]:
-        """No motions."""
         return [], se3.identity()
 
 
@@ -120,7 +119,6 @@ joints:
 """
 
     def steps(self, build: Build) -> tuple[list[Step], Pose]:
-        """One turn."""
         return [turn(build, "angle", self.axis)], se3.identity()
 
 
@@ -150,7 +148,6 @@ inputs:
 """
 
     def steps(self, build: Build) -> tuple[list[Step], Pose]:
-        """One slide."""
         return [slide(build, "displacement", self.axis)], se3.identity()
 
 
@@ -176,7 +173,6 @@ joints:
 """
 
     def steps(self, build: Build) -> tuple[list[Step], Pose]:
-        """A turn about the first axis, then one about the second."""
         return [turn(build, "angle1", self.axis1), turn(build, "angle2", self.axis2)], se3.identity()
 
 
@@ -200,7 +196,6 @@ joints:
 """
 
     def steps(self, build: Build) -> tuple[list[Step], Pose]:
-        """A turn and a slide along the same axis."""
         return [turn(build, "angle", self.axis), slide(build, "displacement", self.axis)], se3.identity()
 
 
@@ -227,7 +222,6 @@ joints:
 """
 
     def steps(self, build: Build) -> tuple[list[Step], Pose]:
-        """Two slides, then a turn about the normal."""
         return [slide(build, "x", "x"), slide(build, "y", "y"), turn(build, "angle", "z")], se3.identity()
 
 
@@ -250,7 +244,6 @@ joints:
 """
 
     def steps(self, build: Build) -> tuple[list[Step], Pose]:
-        """A free rotation."""
         return [Step(ROTATION, ("orientation",))], se3.identity()
 
 
@@ -277,7 +270,6 @@ joints:
 """
 
     def steps(self, build: Build) -> tuple[list[Step], Pose]:
-        """A free frame."""
         return [Step(FREE, ("x", "y", "z", "orientation"))], se3.identity()
 
 
@@ -417,7 +409,6 @@ joints:
 """
 
     def coordinates(self) -> dict[str, Coordinate | Orientation]:
-        """The coordinates in order, by the labels described in the class."""
         coordinates: dict[str, Coordinate | Orientation] = {}
         for label, entry in (pair for transform in self.transforms for pair in transform.entries()):
             if isinstance(entry, Coordinate | Orientation):
@@ -426,7 +417,6 @@ joints:
         return coordinates
 
     def steps(self, build: Build) -> tuple[list[Step], Pose]:
-        """One motion per free entry (or free rotation), with the fixed entries between them."""
         labels = iter(self.coordinates())
         steps: list[Step] = []
         fixed = se3.identity()

@@ -221,7 +221,6 @@ class MeshOutput(OutputBase):
         build.system.track("meshes", self.mesh)
 
     def prepare(self, build: Build) -> Any:
-        """Index of the edge's force: forces are in the order of the edges, without edges that have both ends on one body."""
         ends = [(self._node(build, a), self._node(build, b)) for a, b in build.robot.meshes[self.mesh].lattice.edges]
         number, forces = self._number(build.robot), build.system.tracked["meshes", self.mesh].frame_forces
         assert number is not None, "checked when the model was read"

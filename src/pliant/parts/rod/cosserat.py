@@ -71,15 +71,12 @@ rods:
 
     @classmethod
     def takes(cls, free: Free) -> Free:
-        """All strains, or those of a plane."""
         return strains_of_sections(free)
 
     def rod_problems(self, rod: Rod, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Rest strains in the plane."""
         yield from plane_problems(rod, value)
 
     def apply(self, build: Build, rod: RodProperties) -> None:
-        """Add the sections and the elements between them to the system."""
         stations = mesh(build, rod, self.elements)
         places = sections(build, rod, stations.arc_lengths)
         add_lumped_masses(build, rod, places, stations.arc_lengths, stations.fractions)

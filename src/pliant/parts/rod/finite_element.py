@@ -118,16 +118,13 @@ rods:
 
     @classmethod
     def takes(cls, free: Free) -> Free:
-        """All strains, or those of a plane."""
         return strains_of_sections(free)
 
     @property
     def has_own_drag(self) -> bool:
-        """Whether mass-proportional drag acts on the consistent mass."""
         return self.mass == "consistent"
 
     def rod_problems(self, rod: Rod, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Stiffness in every strain; rest strains in the plane."""
         for k, (label, factor) in enumerate(zip(LABELS, rod.stiffness_factors, strict=True)):
             if not depends_on_state(factor, LABELS, value) and not value(factor) > 0:
                 text = f"finite elements need stiffness in every strain, but the factor of {label} is {value(factor):g}"
@@ -135,7 +132,6 @@ rods:
         yield from plane_problems(rod, value)
 
     def apply(self, build: Build, rod: RodProperties) -> None:
-        """Add the nodes and the elements between them to the system."""
         stations = mesh(build, rod, self.elements)
         places = sections(build, rod, stations.arc_lengths)
         every = []

@@ -332,11 +332,9 @@ rods:
 
     @classmethod
     def takes(cls, free: Free) -> Free:
-        """Any strains."""
         return free
 
     def rod_problems(self, rod: Rod, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Every free strain has an order, and no other."""
         if not isinstance(self.order, StrainOrders):
             return
         free, given = rod.free_strains(), [LABELS.index(label) for label in self.order.given()]
@@ -357,7 +355,6 @@ rods:
                 yield ("model", "order", LABELS[k]), text, "remove it, or add the strain to the rod's `strains`"
 
     def pieces(self) -> int:
-        """Points of the section law in all elements."""
         given = self.order.given().values() if isinstance(self.order, StrainOrders) else (self.order,)
         return self.elements * (max(given, default=0) + 2)
 
@@ -369,7 +366,6 @@ rods:
         return tuple(given[LABELS[k]] for k in free)
 
     def apply(self, build: Build, rod: RodProperties) -> None:
-        """Add the elements to the system."""
         orders = self._orders(rod.free)
         steps = self.steps or (max(*orders, 2) if any(orders) else 1)
         ends = rod.division(self.elements)

@@ -36,9 +36,6 @@ if TYPE_CHECKING:
     from pliant.engine.model.system import Element
     from pliant.parts.rod.rod import Rod
 
-PIECES = 4
-"""Gauss points of what acts along an arc."""
-
 SERIES_BELOW = 20.0
 SERIES_TERMS = 16
 """Below this value of s the series with this number of terms is exact to round-off, with three derivatives."""
@@ -88,6 +85,10 @@ def _series(s: Any, first: int) -> Any:
         sums = [low + power * high for low, high in zip(sums[::2], sums[1::2], strict=True)]
         power = power * power
     return sums[0]
+
+
+GAUSS = tuple(gauss_between(0.0, 1.0, 3))
+"""Gauss points and weights on [0, 1] at which loads along an arc act."""
 
 
 @dataclass(frozen=True)
@@ -385,11 +386,9 @@ class ArcModel(RodModelBase):
 
     @classmethod
     def takes(cls, free: Free) -> Free:
-        """Stretch and bends: arcs neither shear nor twist."""
         return tuple(k for k in free if k in ARC_FREE)
 
     def rod_problems(self, rod: Rod, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Muscles need a position and a variable length; lists have one entry per coordinate; no shear, no twist."""
         free = rod.free_strains()
         yield from self._muscle_problems(free, value)
         yield from self._list_problems(ArcCoordinates(self.coordinates, free).size)
@@ -437,7 +436,6 @@ class ArcModel(RodModelBase):
             yield (here, "names"), f"the coordinate name '{twice}' is used twice", ""
 
     def arcs(self) -> int:
-        """Every section is an arc."""
         return self.sections
 
     @abstractmethod
@@ -445,7 +443,6 @@ class ArcModel(RodModelBase):
         """Type of the mass of an arc, with the constants `ARC_MASS`."""
 
     def apply(self, build: Build, rod: RodProperties) -> None:
-        """Add the arcs to the system."""
         radius = 1.0 if self.muscle_radius is None else build.value(self.muscle_radius)
         length, kind = rod.length / self.sections, ArcCoordinates(self.coordinates, rod.free)
         start = rod.rest if rod.stress_free else (0.0,) * 6
@@ -460,10 +457,12 @@ class ArcModel(RodModelBase):
         remark_steps(build, rod, ends)
         for k in range(self.sections):
             frames = frames_on_segment(build, rod, k, ends)
-            points = gauss_between(0.0, 1.0, PIECES) if build.needs_pieces(rod.name) else []
+            points = GAUSS if build.is_loaded_along(rod.name) else ()
             places = (*frames.values(), *(x for x, _ in points), 1.0)
-            plans = [build.plan(motion, placement, (x, *arc.constants)) for x in places]
-            element = build.element(node, plans)
+            element = build.element(node, [build.plan(motion, placement, (x, *arc.constants)) for x in places])
+            for number, (x, weight) in zip(element.nodes[len(frames) :], points, strict=False):
+                at = ends[k] + x / self.sections
+                build.rod_piece(rod.name, number, se3.identity(), weight * length, at, (ends[k], ends[k + 1]))
             self._name(build, rod, element, arc, k)
             section = rod.mean_section(*ends[k : k + 2])
             x, y, z, _ = (length * i for i in section.rotary)
@@ -474,9 +473,6 @@ class ArcModel(RodModelBase):
                 self.muscle_limits.apply(build, element.q_at, element.v_at, rod.name, 3)
             for number, frame in zip(element.nodes, frames, strict=False):
                 build.name_frame(f"{rod.name}.{frame}", number, se3.identity())
-            for number, (x, weight) in zip(element.nodes[len(frames) :], points, strict=False):
-                place = ends[k] + x / self.sections
-                build.rod_piece(rod.name, number, se3.identity(), weight * length, place, (ends[k], ends[k + 1]))
             node, placement = element.nodes[-1], se3.identity()
             build.rod_stations(rod.name, [(node, placement)], [(k + 1) / self.sections])
         build.name_frame(f"{rod.name}.tip", node, placement)
@@ -630,7 +626,6 @@ outputs:
     is not round the mean of its two diameters is used."""
 
     def inertia(self, coordinates: ArcCoordinates) -> Inertia:
-        """Exact mass of an arc."""
         return arc_inertia(coordinates, rotary=self.rotary_inertia)
 
 
@@ -688,7 +683,6 @@ rods:
     kind: Literal["pcc_cog"] = "pcc_cog"
 
     def inertia(self, coordinates: ArcCoordinates) -> Inertia:
-        """Lumped mass of an arc."""
         return lumped_inertia(coordinates)
 
 

@@ -60,11 +60,9 @@ class Pcs(RodModelBase):
 
     @classmethod
     def takes(cls, free: Free) -> Free:
-        """Any strains."""
         return free
 
     def apply(self, build: Build, rod: RodProperties) -> None:
-        """Add the segments to the system."""
         ends = rod.division(self.elements)
         lengths, arcs = element_lengths(rod, ends)
         remark_steps(build, rod, ends)

@@ -47,11 +47,9 @@ class PseudoRigid(RodModelBase):
 
     @classmethod
     def takes(cls, free: Free) -> Free:
-        """Any strains."""
         return free
 
     def apply(self, build: Build, rod: RodProperties) -> None:
-        """Add the links to the system."""
         length = rod.length / self.elements
         nodes, pieces = [(rod.node, rod.placement)], list[RodPiece]()
         every = [self._started(rod, k * length, (k + 1) * length) for k in range(self.elements)]

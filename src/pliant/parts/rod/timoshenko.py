@@ -102,16 +102,13 @@ rods:
 
     @classmethod
     def takes(cls, free: Free) -> Free:
-        """All strains, or those of the plane of the displacements."""
         return strains_of_sections(free)
 
     @property
     def has_own_drag(self) -> bool:
-        """Mass-proportional drag acts on coordinates, as in textbooks; lumped mass is at the nodes."""
         return self.mass != "lumped"
 
     def rod_problems(self, rod: Rod, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """A straight linear rod, with mass in every coordinate."""
         if rod.law != "linear":
             text = f"a linear beam element cannot follow the law '{rod.law}'"
             yield ("law",), text, "use the model `finite_element`, or the linear law"
@@ -128,7 +125,6 @@ rods:
             yield ("model", "rotary_inertia"), text, hint
 
     def apply(self, build: Build, rod: RodProperties) -> None:
-        """Add the nodes, and the elements between them, to the system."""
         stations, plane = mesh(build, rod, self.elements), plane_of(rod.free)
         places: list[tuple[int, Pose]] = [(rod.node, rod.placement)]
         elements: list[Element] = []

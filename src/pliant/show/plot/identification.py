@@ -1,7 +1,5 @@
 """Plots of comparisons with recordings, of fits and of optimizations."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

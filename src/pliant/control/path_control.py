@@ -1,7 +1,10 @@
-"""PID control of joints, frames and soft arms, with or without compensation of gravity and elasticity.
+"""Controllers that make joints, frames and soft arms follow a path: PID control, and control by constraints.
 
-The feedback is a force on the task, as springs and dampers between the task and its path would give. The inputs that
-best approximate it are computed by `required_inputs` at rest, which includes the static loads of the pose.
+`PidControl` feeds the error back as a force on the task, as springs and dampers between the task and its path would give, with or
+without compensation of gravity and elasticity. The inputs that best approximate it are computed by `balancing_inputs` at rest,
+which includes the static loads of the pose.
+`ConstraintControl` prescribes the acceleration of the task, that of the path plus feedback of the error, and solves the
+equations of motion for the inputs in place of constraint forces; with plain coordinates it is the computed-torque method.
 
 Derivatives: cotangents are propagated through the feedback and the least-squares inputs.
 The inputs u minimize the distance of B u from c = T'f + r, the generalized forces required by the feedback f and by the pose: A =
@@ -19,9 +22,12 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import scipy
 
+from pliant.analysis.linearize import StateSpace
 from pliant.analysis.motion.events import Now
 from pliant.analysis.numerics.configuration_group import ConfigurationGroup
-from pliant.control.limits import DesignError, Limits, Shortfalls, actuator_limits, named
+from pliant.analysis.numerics.saddle import saddle_matrix
+from pliant.control.discrete import held_commands
+from pliant.control.limits import SHORT, DesignError, Limits, Shortfalls, actuator_limits, closest_inputs, named
 from pliant.control.required_inputs import SEARCH, Actuation, ForceMetric, InputsNotConverged, balancing_inputs
 from pliant.control.sample_derivatives import (
     CommandCotangents,
@@ -35,6 +41,7 @@ from pliant.control.static_model import StaticModel
 from pliant.control.task import Coordinates, FramePosition, Reference, Task, check_task, parts, refuse_at_rest_only
 from pliant.engine.binding import Binding
 from pliant.engine.equations import Equations, Values, with_independent_rows
+from pliant.engine.state import State
 from pliant.language.arguments import ArgumentError, real
 from pliant.robot.controllers import GAINS
 
@@ -403,7 +410,6 @@ class PidControl:
             self._statics = StaticModel(self.equations, self.task, self._inputs, self.limits, self.parameters)
 
     def start(self, now: Now) -> None:
-        """Reset the controller; reject a task that the inputs cannot move, or cannot balance on the path."""
         values = dict(zip(self.equations.inputs, self.equations.input_vector(), strict=True)) | now.inputs
         self._last = np.array([values[name] for name in self._inputs])
         self._about = dict(zip(self._inputs, self._last.tolist(), strict=True))
@@ -452,7 +458,6 @@ class PidControl:
             )
 
     def command(self, now: Now) -> dict[str, float]:
-        """The inputs at this sample."""
         model, zero = self.equations, np.zeros(len(now.v))
         motion = self.task.motion(model, now.q, now.v, None, self.parameters)
         error, slip = self._path.value(now.t) - motion.value, self._path.rate(now.t) - motion.rate
@@ -500,22 +505,18 @@ class PidControl:
 
     @property
     def gain_values(self) -> dict[str, np.ndarray]:
-        """proportional, derivative and integral."""
         return {name: np.array(getattr(self.gains, name), dtype=float) for name in GAINS}
 
     def with_gains(self, values: Mapping[str, Any]) -> PidControl:
-        """The same with other gains."""
         refuse_task(self.task, named(self))
         return replace(self, gains=Pid(**new_gains(self, values)))
 
     @property
     def measured(self) -> tuple[str, ...]:
-        """No outputs: it uses the state."""
         return ()
 
     @property
     def memory(self) -> np.ndarray:
-        """The integral, the last command, and the inputs that feedback is added to."""
         return np.concatenate([self.integral, self._last, [self._about[name] for name in self._inputs]])
 
     @memory.setter
@@ -535,7 +536,6 @@ class PidControl:
 
     @property
     def design(self) -> np.ndarray:
-        """The metric."""
         return np.zeros(0) if self._metric is None else self._metric.ravel()
 
     def bounds(self, last: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -545,7 +545,6 @@ class PidControl:
     def command_cotangents(
         self, sample: Sample, by_command: np.ndarray, by_memory: np.ndarray, inputs: tuple[str, ...]
     ) -> CommandCotangents:
-        """See `SmoothController`."""
         return command_cotangents(self, sample, by_command, by_memory, inputs)
 
     def remarks_on_run(self) -> list[str]:
@@ -555,5 +554,158 @@ class PidControl:
             texts.append(
                 f"{named(self)}: at {self._lost} samples no inputs were found, because they act with a kink there (a line that "
                 "goes slack); the previous command was kept"
+            )
+        return texts
+
+
+GROWING = 1e-3
+"""Errors that grow by less than this fraction per sample are attributed to feedback without damping."""
+
+
+def error_growth(feedback: Pid, size: int, sample_time: float, delay: float) -> float:
+    """The largest pole per sample of errors whose acceleration is fed back, held between samples and delayed [s]."""
+    gains = [
+        np.broadcast_to(np.asarray(x, dtype=float), size)
+        for x in (feedback.proportional, feedback.derivative, feedback.integral)
+    ]
+    A, B = np.array([[0.0, 1.0], [0.0, 0.0]]), np.array([[0.0], [1.0]])
+    free = StateSpace(
+        A, B, np.eye(2), np.zeros((2, 1)), ("error", "rate"), ("acceleration",), ("error", "rate"), ("error",),
+        State(np.zeros(1), np.zeros(1)), np.zeros(1), 0.0,
+    )  # fmt: skip
+    sampled = held_commands(free, sample_time, delay)
+    n, largest = len(sampled.A), 0.0
+    for p, d, i in zip(*gains, strict=True):
+        # states: the error, its rate, pending commands; then the integral if it is fed back
+        loop = np.zeros((n + 1, n + 1))
+        loop[:n, :n], loop[n, 0], loop[n, n] = sampled.A, sample_time, 1.0
+        row = np.zeros((1, n + 1))
+        row[0, 0], row[0, 1], row[0, n] = p, d, i
+        loop[:n] -= sampled.B @ row
+        kept = n + 1 if i else n
+        largest = max(largest, float(np.max(np.abs(np.linalg.eigvals(loop[:kept, :kept])))))
+    return largest
+
+
+@dataclass
+class ConstraintControl:
+    """Controller that makes a task follow a path.
+
+    Attributes:
+        equations: the model; the robot may differ from it (`parameters`).
+        task, path: the task and the path that it follows.
+        feedback: of the error.
+        inputs: those to use; by default all but those of `loads`. If there are more than the task needs, the smallest solution
+            is used, or with `damping` [1/s] the one closest to inputs that damp all motions, so that motions outside the task
+            stay bounded. If there are fewer, an error is raised unless `least_squares` is set.
+        limits: of the inputs.
+        remarks: problems of the design, repeated in the remarks of a run.
+    """
+
+    equations: Equations
+    task: Task
+    path: Reference
+    feedback: Pid
+    sample_time: float = 0.001
+    inputs: tuple[str, ...] | None = None
+    limits: Limits | None = None
+    damping: float = 0.0
+    least_squares: bool = False
+    parameters: Values | None = None
+    delay: float = 0.0
+    name: str = "constraint control"
+    remarks: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_task(self.equations, self.task)
+        refuse_at_rest_only(self.task, named(self))
+        self._path = self.path.checked(self.task.size, named(self))
+        self._inputs = self.inputs or self.equations.model.actuators
+        self._limits = actuator_limits(self.equations, self._inputs, self.limits)
+        self._shortfalls = Shortfalls(self.equations, self._inputs, self._limits)
+        self.feedback.check(self.task.size)
+        largest = error_growth(self.feedback, self.task.size, self.sample_time, self.delay)
+        if largest > 1 + GROWING:
+            self.remarks += (
+                f"errors grow: with a sample time of {self.sample_time:g} s and a delay of {self.delay:g} s they "
+                f"grow by a factor of {largest:.3g} per sample. Sample faster, or let errors settle more slowly",
+            )
+
+    def start(self, now: Now) -> None:
+        """Reset the controller; reject a task that the inputs cannot move."""
+        values = dict(zip(self.equations.inputs, self.equations.input_vector(), strict=True)) | now.inputs
+        self._last = np.array([values[name] for name in self._inputs])
+        self._integral = np.zeros(self.task.size)
+        self._missed, self._samples, self._worst = 0, 0, 0.0
+        self._shortfalls.reset()
+        effect, _ = self._effect(now)
+        reached = int(np.linalg.matrix_rank(effect, tol=1e-9 * np.linalg.norm(effect))) if effect.size else 0
+        if reached < len(effect) and not self.least_squares:
+            raise DesignError(
+                f"the task has {len(effect)} components and {len(self._inputs)} inputs act on it, but in this pose they move it "
+                f"in {reached} independent directions only. Add inputs, drop components, or set least_squares"
+            )
+
+    def _effect(self, now: Now) -> tuple[np.ndarray, np.ndarray]:
+        """Accelerations of the task per input (k x m), and those with the last command (k)."""
+        eqs = self.equations
+        inputs = now.inputs | dict(zip(self._inputs, self._last.tolist(), strict=True))
+        values = eqs.at(inputs=inputs, parameters=self.parameters).binding
+        bound = with_independent_rows(values, now.t, now.q, now.v)
+        a, _ = eqs.forward_dynamics(now.q, now.v, t=now.t, inputs=inputs, parameters=self.parameters)
+        columns = [eqs.inputs.index(name) for name in self._inputs]
+        by_input = -eqs.input_derivative(now.q, now.v, t=now.t, inputs=inputs, parameters=self.parameters)[:, columns]
+        on = bound.active_rows
+        J = bound.constraints(now.t, now.q, now.v)[3].toarray()[on]
+        n, m = len(a), len(J)
+        kkt = saddle_matrix(bound.mass_matrix(now.q).toarray(), J)
+        change = np.linalg.solve(kkt, np.vstack([by_input, np.zeros((m, len(columns)))]))[:n]
+        here = self._acceleration(now, a)
+        return self.task.jacobian(eqs, now.q, self.parameters) @ change, here
+
+    def _braking(self, now: Now) -> np.ndarray | None:
+        """The inputs that best approximate damping of all motions."""
+        if not self.damping:
+            return None
+        eqs = self.equations
+        inputs = now.inputs | dict(zip(self._inputs, self._last.tolist(), strict=True))
+        how: Any = {"t": now.t, "inputs": inputs, "parameters": self.parameters}
+        lacking = eqs.inverse_dynamics(now.q, now.v, -self.damping * now.v, **how)
+        columns = [eqs.inputs.index(name) for name in self._inputs]
+        by_input = -eqs.input_derivative(now.q, now.v, **how)[:, columns]
+        return np.asarray(self._last + np.linalg.lstsq(by_input, lacking, rcond=None)[0])
+
+    def _acceleration(self, now: Now, a: np.ndarray) -> np.ndarray:
+        motion = self.task.motion(self.equations, now.q, now.v, a, self.parameters)
+        assert motion.acceleration is not None, "accelerations are given"
+        return motion.acceleration
+
+    def command(self, now: Now) -> dict[str, float]:
+        """The inputs that produce the prescribed acceleration of the task."""
+        effect, here = self._effect(now)
+        motion = self.task.motion(self.equations, now.q, now.v, None, self.parameters)
+        error, slip = self._path.value(now.t) - motion.value, self._path.rate(now.t) - motion.rate
+        wanted = self._path.acceleration(now.t) + self.feedback(error, slip, self._integral)
+        lower, upper = self._limits.within(self._inputs, self._last, self.sample_time)
+        target = wanted - here + effect @ self._last
+        closest = closest_inputs(effect, target, lower, upper, preferred=self._braking(now), regularization=1e-12)
+        self._samples += 1
+        if self._shortfalls.add(now.t, closest.inputs, closest.binding, closest.cut):
+            pass  # saturated: the integral is held
+        elif closest.missed > SHORT:
+            self._missed += 1
+            self._worst = max(self._worst, closest.missed)
+        else:
+            self._integral = self._integral + self.sample_time * error
+        self._last = closest.inputs
+        return dict(zip(self._inputs, closest.inputs.tolist(), strict=True))
+
+    def remarks_on_run(self) -> list[str]:
+        """Warnings of a run."""
+        texts = [*(f"{named(self)}: {text}" for text in self.remarks), *self._shortfalls.remarks(named(self))]
+        if self._missed:
+            texts.append(
+                f"{named(self)}: the inputs could not give the prescribed acceleration at {self._missed} of {self._samples} "
+                f"samples (missed up to {100 * self._worst:.0f} %)"
             )
         return texts
