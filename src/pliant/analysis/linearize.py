@@ -9,8 +9,8 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from pliant.analysis.base import Analysis, CoordinateNames, Seconds, SignalNames, StateGiven, function_of, unknown_name
-from pliant.analysis.linear.prescribed_motions import PrescribedMotions
 from pliant.analysis.linear.small_motion import (
+    PrescribedMotions,
     at_rest,
     first_order,
     imbalance,

@@ -28,8 +28,7 @@ from pliant.analysis.base import (
     unknown_name,
 )
 from pliant.analysis.equilibrium import equilibrium
-from pliant.analysis.numerics.independent_coordinates import PartitionError, partition
-from pliant.analysis.numerics.saddle import saddle_matrix
+from pliant.analysis.numerics.saddle import PartitionError, partition, saddle_matrix
 from pliant.analysis.numerics.state import AssemblyError, assemble
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.remark import remark

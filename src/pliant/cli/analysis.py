@@ -10,9 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from pliant.analysis.base import Analysis, analysis
+from pliant.analysis.base import Analysis, analysis, analysis_faults, analysis_of, listed_analyses
 from pliant.analysis.derivation.derive import derive
-from pliant.analysis.listed import analysis_faults, analysis_of, listed_analyses
 from pliant.analysis.numerics.netcdf_files import partial_path
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.result import AnalysisResult

@@ -9,8 +9,7 @@ import numpy as np
 
 from pliant.analysis.equilibrium import Equilibrium, equilibrium
 from pliant.analysis.linearize import StateSpace, linearize
-from pliant.analysis.motion.plant import Plant
-from pliant.analysis.motion.sampled_control import Controller
+from pliant.analysis.motion.sampled_control import Controller, Plant
 from pliant.control.discrete import Reduction, discretize, reduce
 from pliant.control.feedback import StateFeedback, closed_loop
 from pliant.control.limits import Limits

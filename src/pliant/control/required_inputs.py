@@ -9,7 +9,7 @@ import scipy
 from pydantic import Field
 
 from pliant.analysis.base import Analysis, Seconds, SignalNames, StateGiven, ValuesByName, function_of, named_values
-from pliant.analysis.numerics.independent_coordinates import null_space
+from pliant.analysis.numerics.saddle import null_space
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.result import Along, AnalysisResult, Sheet
 from pliant.analysis.states import state_at

@@ -67,15 +67,9 @@ def _output_units(model: Model) -> dict[str, str]:
 
 
 def evaluate_outputs(
-    model: Model,
-    bound: Binding,
-    t: float,
-    q: np.ndarray,
-    v: np.ndarray,
-    a: np.ndarray,
-    multipliers: np.ndarray,
+    model: Model, bound: Binding, t: float, q: np.ndarray, v: np.ndarray, a: np.ndarray, multipliers: np.ndarray,
     dissipated: float,
-) -> dict[str, Any]:
+) -> dict[str, Any]:  # fmt: skip
     """Values of all outputs: floats, or lists for vectors."""
     if not model.spec.outputs:
         return {}

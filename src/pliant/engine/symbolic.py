@@ -83,7 +83,14 @@ def symbolic_system(system: System, *, inline: bool | None = None) -> SymbolicSy
     kinetic, weight = _inertia(system, theta, tree, wrenches, gravity)
     more = _distributed(system, q, v, a, theta, tree, wrenches, residual, gravity)
     kinetic, weight = kinetic + more[0], weight + more[1]
-    _project(system, tree, wrenches, residual)
+    # propagate wrenches to the ground and add their work on each coordinate to the residual
+    carried = list(wrenches)
+    for element in reversed(system.elements):
+        for node in element.nodes:
+            work = tree.subspaces[node].T @ carried[node]
+            for k in range(element.v_size):
+                residual[element.v_at + k] += work[k]
+            carried[element.base] = carried[element.base] + carried[node]
     phi, phi_rate, phi_acceleration = _constraints(system, X, q, v, a, theta, s, sd, sdd, tree, gravity)
     flat = ca.vertcat(*residual) if residual else X(0, 1)
     return SymbolicSystem(
@@ -293,16 +300,9 @@ def _constraint_kernel(c: ConstraintInstance, tree: Tree, theta: Any) -> Any:
 
 
 def _distributed(
-    system: System,
-    q: Any,
-    v: Any,
-    a: Any,
-    theta: Any,
-    tree: Tree,
-    wrenches: list[Any],
-    residual: list[Any],
+    system: System, q: Any, v: Any, a: Any, theta: Any, tree: Tree, wrenches: list[Any], residual: list[Any],
     gravity: Any,
-) -> tuple[Any, Any]:
+) -> tuple[Any, Any]:  # fmt: skip
     """Add forces of non-rigid inertia; returns kinetic and gravitational energy."""
     kinetic: Any = 0
     weight: Any = 0
@@ -347,17 +347,6 @@ def _distributed(
             moment += R @ momentum[6 * i + 3 : 6 * i + 6, :] + so3.hat(p) @ linear
         weight -= ca.dot(gravity[0:3], so3.vee(moment))
     return kinetic, weight
-
-
-def _project(system: System, tree: Tree, wrenches: list[Any], residual: list[Any]) -> None:
-    """Propagate wrenches to the ground and add their work on each coordinate to the residual."""
-    carried = list(wrenches)
-    for element in reversed(system.elements):
-        for node in element.nodes:
-            work = tree.subspaces[node].T @ carried[node]
-            for k in range(element.v_size):
-                residual[element.v_at + k] += work[k]
-            carried[element.base] = carried[element.base] + carried[node]
 
 
 def _constraints(

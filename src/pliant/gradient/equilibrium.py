@@ -214,26 +214,21 @@ class Linearization:
             float(np.max(np.abs(x), initial=0.0)) / _size(self.values[n]) for n, x in along.items()
         )
         if self._pullback is not None:
-            return self._smooth_tangents(along, step)
+            names = tuple(self.outputs)
+
+            def moved(offset: float) -> np.ndarray:
+                assert self._moved is not None, "of motions"
+                values = {n: x + offset * along[n] for n, x in self.values.items()}
+                return _flat(self._moved(values) if offset else self._again, names)
+
+            found, fits = checked_difference(moved, step, KINKS.kinked_motion)
+            return _named(found, self.outputs) if fits else self._by_rows(along)
         sides = [self._moved({n: x + k * step * along[n] for n, x in self.values.items()}) for k in OFFSETS]
         self._refuse_kinks(sides)
         return {
             name: np.tensordot(WEIGHTS, [side[name] - x for side in sides], axes=1) / step
             for name, x in self.outputs.items()
         }
-
-    def _smooth_tangents(self, along: Arrays, step: float) -> Arrays:
-        """Of simulations without contacts and events. Where differences do not fit together, as at tendons that go slack, and are
-        too noisy to be taken over shorter steps, by the adjoint: one backward pass for each number of the outputs."""
-        names = tuple(self.outputs)
-
-        def moved(offset: float) -> np.ndarray:
-            assert self._moved is not None, "of motions"
-            values = {n: x + offset * along[n] for n, x in self.values.items()}
-            return _flat(self._moved(values) if offset else self._again, names)
-
-        found, fits = checked_difference(moved, step, KINKS.kinked_motion)
-        return _named(found, self.outputs) if fits else self._by_rows(along)
 
     @cached_property
     def _columns(self) -> Arrays:

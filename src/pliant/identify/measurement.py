@@ -67,15 +67,9 @@ def why_not(eqs: Equations, outputs: Sequence[str], *, at_rest: bool = False) ->
 
 @on_one_blas_thread
 def output_sensitivity(
-    eqs: Equations,
-    names: Sequence[str],
-    t: tuple[float, float],
-    *,
-    outputs: Sequence[str],
-    times: Sequence[float],
-    method: Method,
-    parameters: Values | None = None,
-) -> OutputSensitivity:
+    eqs: Equations, names: Sequence[str], t: tuple[float, float], *, outputs: Sequence[str], times: Sequence[float],
+    method: Method, parameters: Values | None = None,
+) -> OutputSensitivity:  # fmt: skip
     """Simulate from the model's start, with the derivatives of outputs at `times` [s] with respect to the named parameters."""
     _refuse(eqs, outputs)
     eqs = eqs.at(parameters=parameters)
@@ -88,7 +82,7 @@ def output_sensitivity(
 
     asked = Simulate(until=t[1], begin=t[0], method=method, save_at=np.asarray(times), save_between=True)
     result = asked.motion(eqs, prepare)
-    values = _side_by_side(result, outputs)
+    values = np.concatenate([result[name].values.reshape(len(result.time), -1) for name in outputs], axis=1)
     if result.status != "completed":
         return OutputSensitivity(result, values, np.full((*values.shape, len(names)), np.nan))
     changes = kept[0].sample_X, kept[0].sample_V
@@ -97,14 +91,9 @@ def output_sensitivity(
 
 @on_one_blas_thread
 def rest_sensitivity(
-    eqs: Equations,
-    names: Sequence[str],
-    times: Sequence[float] | np.ndarray,
-    *,
-    outputs: Sequence[str],
-    parameters: Values | None = None,
-    starts: Sequence[np.ndarray] | None = None,
-) -> tuple[list[Equilibrium], np.ndarray] | None:
+    eqs: Equations, names: Sequence[str], times: Sequence[float] | np.ndarray, *, outputs: Sequence[str],
+    parameters: Values | None = None, starts: Sequence[np.ndarray] | None = None,
+) -> tuple[list[Equilibrium], np.ndarray] | None:  # fmt: skip
     """Equilibria under the inputs of some times [s], and derivatives of outputs with respect to the named parameters, times x
     components x parameters; None if an equilibrium was not found. starts: initial poses of the searches, one q per time."""
     _refuse(eqs, outputs, at_rest=True)
@@ -143,10 +132,6 @@ def _refuse(eqs: Equations, outputs: Sequence[str], *, at_rest: bool = False) ->
     reason = why_not(eqs, outputs, at_rest=at_rest)
     if reason:
         raise ValueError(f"no exact derivatives: {reason}")
-
-
-def _side_by_side(result: Result, outputs: Sequence[str]) -> np.ndarray:
-    return np.concatenate([result[name].values.reshape(len(result.time), -1) for name in outputs], axis=1)
 
 
 class _Tangent:

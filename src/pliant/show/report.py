@@ -15,8 +15,8 @@ import numpy as np
 from pliant._version import __version__
 from pliant.analysis.equilibrium import Equilibrium
 from pliant.analysis.motion.result import Result
+from pliant.analysis.numerics.result import versions
 from pliant.analysis.numerics.status import Status
-from pliant.analysis.numerics.versions import versions
 from pliant.analysis.result import AnalysisResult, Sheet
 from pliant.engine.equations import Equations, need_equations
 from pliant.language.files import write_whole

@@ -9,7 +9,7 @@ from pydantic import Field, InstanceOf
 
 from pliant._version import __version__
 from pliant.analysis.integrators import chosen_method
-from pliant.analysis.motion.plant import model_controllers
+from pliant.analysis.motion.sampled_control import model_controllers
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.simulate import simulate
 from pliant.control.feedback import StateFeedback

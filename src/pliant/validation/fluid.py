@@ -44,16 +44,15 @@ def ellipsoid_masses(mass: float) -> tuple[np.ndarray, np.ndarray]:
     return mass + displaced * shares / (2 - shares), np.array(moments)
 
 
-@case(
-    "Drag-free motion of an ellipsoid in an ideal fluid",
-    compared="Place [m] and axes of the body at twenty moments, over the distance travelled",
-    source="G. Kirchhoff (1869), equations of motion in H. Lamb, Hydrodynamics (1932), articles 124 and 125, with the added "
-    "mass of articles 114 and 115; integrals and motion by SciPy (tolerance 1e-12).",
-    tolerance=1e-6,
-    measure="of the largest",
-)
+@case(tolerance=1e-6, measure="of the largest")
 def kirchhoff_ellipsoid() -> CaseResult:
-    """Axes 3:2:1, tumbling about all of them."""
+    """Drag-free motion of an ellipsoid in an ideal fluid.
+
+    Axes 3:2:1, tumbling about all of them.
+    Compared: Place [m] and axes of the body at twenty moments, over the distance travelled.
+    Source: G. Kirchhoff (1869), equations of motion in H. Lamb, Hydrodynamics (1932), articles 124 and 125, with the added mass
+    of articles 114 and 115; integrals and motion by SciPy (tolerance 1e-12).
+    """
     v, w = np.array([0.5, 0.2, -0.1]), np.array([0.4, -0.7, 0.3])
     eqs = derive(load_text(ELLIPSOID.format(v=v, w=w)))
     times = np.linspace(0, 5, 21)
@@ -86,16 +85,15 @@ def _pose(q: np.ndarray) -> np.ndarray:
     return np.concatenate([q[:3], R.ravel()])
 
 
-@case(
-    "Only broadside motion of an ellipsoid in an ideal fluid is stable",
-    compared="Rate of turning about the other axes at ten moments, of an ellipsoid that moves along each of its axes with a small "
-    "disturbance, over that disturbance",
-    source="H. Lamb, Hydrodynamics (1932), article 124: with masses A, B and the moment R, w'' = -U^2 A (A - B)/(B R) w.",
-    tolerance=2e-3,
-    measure="of the largest",
-)
+@case(tolerance=2e-3, measure="of the largest")
 def broadside_motion() -> CaseResult:
-    """Along the longest axis it turns away about both others, along the shortest it swings."""
+    """Only broadside motion of an ellipsoid in an ideal fluid is stable.
+
+    Along the longest axis it turns away about both others, along the shortest it swings.
+    Compared: Rate of turning about the other axes at ten moments, of an ellipsoid that moves along each of its axes with a
+    small disturbance, over that disturbance.
+    Source: H. Lamb, Hydrodynamics (1932), article 124: with masses A, B and the moment R, w'' = -U^2 A (A - B)/(B R) w.
+    """
     masses, moments = ellipsoid_masses(40.0)
     speed, small, times = 1.0, 1e-5, np.linspace(0, 1.5, 11)
     value, exact = [], []
@@ -146,16 +144,16 @@ SOLIDS = {
 }
 
 
-@case(
-    "Waterlines of floating bodies, and their periods of heave and roll",
-    compared="Height of the centre above the surface [m], and periods of heave and roll [s], of a box, a sphere, a lying and an "
-    "upright cylinder and an ellipsoid, the first with given added mass; a body of revolution about the roll axis has no period",
-    source="Archimedes; periods 2 pi sqrt((m + a)/(rho g A)) and 2 pi sqrt((I + J)/(rho g V GM)) with GM = I_A/V - BG (P. Bouguer, "
-    "Traite du navire, 1746); volumes and centres of the immersed parts in closed form, waterlines by SciPy's root.",
-    tolerance=1e-7,
-)
+@case(tolerance=1e-7)
 def floating_bodies() -> CaseResult:
-    """At a quarter to two thirds of the density of water; the centre of mass is that of the shape."""
+    """Waterlines of floating bodies, and their periods of heave and roll.
+
+    At a quarter to two thirds of the density of water; the centre of mass is that of the shape.
+    Compared: Height of the centre above the surface [m], and periods of heave and roll [s], of a box, a sphere, a lying and an
+    upright cylinder and an ellipsoid, the first with given added mass; a body of revolution about the roll axis has no period.
+    Source: Archimedes; periods 2 pi sqrt((m + a)/(rho g A)) and 2 pi sqrt((I + J)/(rho g V GM)) with GM = I_A/V - BG (P.
+    Bouguer, Traite du navire, 1746); volumes and centres of the immersed parts in closed form, waterlines by SciPy's root.
+    """
     value, exact = [], []
     for name, volume, density in (
         ("box", A * B * H, 0.25), ("sphere", 4 / 3 * np.pi * R**3, 0.4), ("lying cylinder", np.pi * R**2 * L, 2 / 3),
@@ -198,16 +196,15 @@ def waterline(name: str, displaced: float) -> tuple[float, float, float, float]:
     return z * (1 - cap), np.pi * cut * x * y, np.pi / 4 * cut**2 * x * y**3, z * below
 
 
-@case(
-    "Height of the centre of mass at which a barge loses its stability in roll",
-    compared="Height of the metacentre above the keel [m], as the height of the centre of mass above which it capsizes, of barges "
-    "with three proportions",
-    source="P. Bouguer, Traite du navire (1746): KM = T/2 + B^2/(12 T) for a box with the beam B and the draught T.",
-    tolerance=1e-6,
-    unit="m",
-)
+@case(tolerance=1e-6, unit="m")
 def metacentre() -> CaseResult:
-    """The mast is a point mass that is moved up; the stiffness of roll at rest changes its sign."""
+    """Height of the centre of mass at which a barge loses its stability in roll.
+
+    The mast is a point mass that is moved up; the stiffness of roll at rest changes its sign.
+    Compared: Height of the metacentre above the keel [m], as the height of the centre of mass above which it capsizes, of
+    barges with three proportions.
+    Source: P. Bouguer, Traite du navire (1746): KM = T/2 + B^2/(12 T) for a box with the beam B and the draught T.
+    """
     value, exact = [], []
     for beam, mass in ((0.3, 10.0), (0.4, 10.0), (0.3, 20.0)):
         text = f"""
@@ -246,17 +243,16 @@ BALLS: Sequence[tuple[float, float, float, float]] = (
 """Radius [m], density [kg/m^3], and density and viscosity of the fluid [kg/m^3, Pa s]."""
 
 
-@case(
-    "Terminal speeds of spheres from Stokes's to Newton's range",
-    compared="Speed of sinking of five spheres, Reynolds numbers from 1e-6 to 4e4",
-    source="P. P. Brown and D. F. Lawler, Sphere drag and settling velocity revisited, J. Environmental Engineering 129 (2003), "
-    "eq. 19, fitted to 480 measurements: C = 24/Re (1 + 0.150 Re^0.681) + 0.407/(1 + 8710/Re). Pliant uses that of Clift and "
-    "Gauvin (1971).",
-    tolerance=0.03,
-    unit="m/s",
-)
+@case(tolerance=0.03, unit="m/s")
 def terminal_speeds() -> CaseResult:
-    """Released from rest, until the speed no longer changes."""
+    """Terminal speeds of spheres from Stokes's to Newton's range.
+
+    Released from rest, until the speed no longer changes.
+    Compared: Speed of sinking of five spheres, Reynolds numbers from 1e-6 to 4e4.
+    Source: P. P. Brown and D. F. Lawler, Sphere drag and settling velocity revisited, J. Environmental Engineering 129 (2003),
+    eq. 19, fitted to 480 measurements: C = 24/Re (1 + 0.150 Re^0.681) + 0.407/(1 + 8710/Re). Pliant uses that of Clift and
+    Gauvin (1971).
+    """
     value, exact = [], []
     for radius, density, fluid, viscosity in BALLS:
         volume = 4 / 3 * np.pi * radius**3

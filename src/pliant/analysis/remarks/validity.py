@@ -11,9 +11,15 @@ from typing import Any
 import numpy as np
 import scipy
 
-from pliant.analysis.numerics.law_ranges import law_range_texts
+from pliant.analysis.numerics.law_ranges import (
+    Poses,
+    helices,
+    law_range_texts,
+    model_strains,
+    parameter_values,
+    strains_times_length,
+)
 from pliant.analysis.numerics.loop_closure import SILENT_BELOW
-from pliant.analysis.numerics.rod_strains import Poses, helices, model_strains, parameter_values, strains_times_length
 from pliant.analysis.remark import Words, joined, remark
 from pliant.engine.binding import Binding
 from pliant.engine.equations import Equations

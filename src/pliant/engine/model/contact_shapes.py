@@ -103,18 +103,10 @@ class ContactBuilder:
     excluded: set[tuple[int, int]] = field(default_factory=set)
 
     def add(
-        self,
-        name: str,
-        form: ShapeForm,
-        vertices: Iterable[tuple[int, int]],
-        items: Iterable[tuple[int, ...]],
-        *,
-        skip: int = 0,
-        constants: int = 0,
-        closed: bool = False,
-        smooth: frozenset[tuple[int, int]] = frozenset(),
+        self, name: str, form: ShapeForm, vertices: Iterable[tuple[int, int]], items: Iterable[tuple[int, ...]], *,
+        skip: int = 0, constants: int = 0, closed: bool = False, smooth: frozenset[tuple[int, int]] = frozenset(),
         corners: int = 0,
-    ) -> int:
+    ) -> int:  # fmt: skip
         """Add a shape, whose vertices are given as node and place of their constants; returns its index."""
         points = tuple(ContactVertex(node, at) for node, at in vertices)
         self.shapes.append(ContactShape(name, form, points, tuple(items), skip, constants, closed, smooth, corners))

@@ -16,11 +16,10 @@ from weakref import WeakValueDictionary
 import casadi as ca
 import numpy as np
 
-from pliant.engine.model.build import Build
+from pliant.engine.model.build import Build, add_joint, tie_coordinates
 from pliant.engine.model.enclosures import located
 from pliant.engine.model.entries import ArcEntry, CarriedNode, CoordinateEntry, Requirement, RodStation, TurnLimit
 from pliant.engine.model.inputs import InputPlan, plan_inputs
-from pliant.engine.model.joints import add_joint, tie_coordinates
 from pliant.engine.model.signals import PrescribedPosition
 from pliant.engine.model.system import PartContributions, System
 from pliant.language.arguments import ArgumentError, mapping, number

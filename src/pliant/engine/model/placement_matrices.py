@@ -65,20 +65,17 @@ def _single(item: Rotation, value: Value) -> Any:
         numbers = ca.vertcat(*map(value, item.quaternion))
         return so3.quaternion_matrix(numbers / ca.norm_2(numbers))
     if isinstance(item, DirectionRotation):
-        return _shortest(ca.vertcat(*map(value, item.z_along)))
+        # the shortest rotation from the z axis to a direction
+        vector = ca.vertcat(*map(value, item.z_along))
+        x, y, z = ca.vertsplit(vector / ca.norm_2(vector))
+        share = 1 / (1 + z)
+        return ca.vertcat(
+            ca.horzcat(1 - x * x * share, -x * y * share, x),
+            ca.horzcat(-x * y * share, 1 - y * y * share, y),
+            ca.horzcat(-x, -y, z),
+        )
     assert isinstance(item, EulerRotation)
     R = ca.DM.eye(3)
     for letter, angle in zip(item.order, item.euler, strict=True):
         R = R @ so3.axis_rotation(ca.DM(UNIT[letter]), value(angle))
     return R
-
-
-def _shortest(vector: Any) -> Any:
-    """The shortest rotation from the z axis to a direction."""
-    x, y, z = ca.vertsplit(vector / ca.norm_2(vector))
-    share = 1 / (1 + z)
-    return ca.vertcat(
-        ca.horzcat(1 - x * x * share, -x * y * share, x),
-        ca.horzcat(-x * y * share, 1 - y * y * share, y),
-        ca.horzcat(-x, -y, z),
-    )

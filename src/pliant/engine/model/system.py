@@ -494,22 +494,10 @@ class SystemBuilder:
             at = self.constants(values if isinstance(values, list) else scalars(values))
             self.tracked[owner].masses.append((node, at))
         return System(
-            tuple(self._elements),
-            tuple(self._nodes),
-            masses,
-            tuple(self._inertias),
-            tuple(self._on_coordinates),
-            tuple(self._applied),
-            tuple(self._routed),
-            tuple(self._constrained),
-            tuple(self._linear),
-            self._freeze_constants(),
-            self.q_size,
-            self.v_size,
-            self.rows,
-            self._signals,
-            self.contacts.build(),
-        )
+            tuple(self._elements), tuple(self._nodes), masses, tuple(self._inertias), tuple(self._on_coordinates),
+            tuple(self._applied), tuple(self._routed), tuple(self._constrained), tuple(self._linear),
+            self._freeze_constants(), self.q_size, self.v_size, self.rows, self._signals, self.contacts.build(),
+        )  # fmt: skip
 
     def _freeze_constants(self) -> Constants:
         # there may be a million: lists are processed together

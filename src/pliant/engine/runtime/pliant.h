@@ -193,7 +193,7 @@ enum { PL_INPUT_HELD = 0, PL_INPUT_EXPRESSION = 1, PL_INPUT_SERIES = 2 };
  * before and after its range (`outside`) it is constant, and t becomes the time of the end. */
 int pl_series_piece(const pl_binding *, int i, double *t, int *outside);
 void pl_signals(pl_work *, double t);
-/* Sizes of the signals at t and of what they are sums of, relative to which they have round-off (engine/model/round_off.py); the signals
+/* Sizes of the signals at t and of what they are sums of, relative to which they have round-off (engine/model/inputs.py); the signals
  * of the workspace are those at t afterwards. Inputs, of which the caller provides memory, have such sizes too. */
 void pl_signal_weights(pl_work *, double t, double *of_inputs, double *of_signals);
 

@@ -1,4 +1,4 @@
-"""Fields: magnets in fields of coils and of each other."""
+"""Magnets in uniform fields, in those of coils, and of each other."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pliant.robot.reader import load_text
 from pliant.validation.case import CaseResult, Line, Plot, cases_of
 from pliant.validation.rods import in_models
 
-case = cases_of("Fields")
+case = cases_of("Magnets")
 
 LENGTH, RADIUS, E, MAGNETIZATION = 0.02, 0.5e-3, 1e6, 1e5
 UNIT = E * np.pi * RADIUS**4 / 4 / (MAGNETIZATION * np.pi * RADIUS**2 * LENGTH**2)
