@@ -17,11 +17,11 @@ from pliant.language.source import Source
 from pliant.parts.body import Body
 from pliant.parts.constraint import Constraint
 from pliant.parts.contact import Contact
-from pliant.parts.field.magnet import Magnet
 from pliant.parts.field_load import Load
 from pliant.parts.input import Input
 from pliant.parts.joint import Joint
 from pliant.parts.link import Link
+from pliant.parts.magnet import Magnet
 from pliant.parts.mesh import Mesh
 from pliant.parts.output import Output
 from pliant.parts.rod.rod import Rod

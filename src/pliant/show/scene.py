@@ -24,10 +24,10 @@ from pliant.language.placement import Attachment, Axis, Placement
 from pliant.language.scalar import AS_AT_START
 from pliant.parts.body import Body, Box, Cylinder, Ellipsoid, SlenderRod, Sphere, Tube
 from pliant.parts.external_load import Wrench
-from pliant.parts.field.magnet import Coil, Dipole, MagneticBody, MagneticRod, Uniform
 from pliant.parts.joint import Cylindrical, Planar, Prismatic, Revolute, Universal
 from pliant.parts.joint.coordinate import LengthCoordinate
 from pliant.parts.link import AXIAL, ROPE, Axial, Beam, driven_rope_force, rope_force
+from pliant.parts.magnet import Coil, Dipole, MagneticBody, MagneticRod, Uniform
 from pliant.parts.mesh import MeshBase
 from pliant.parts.surface import (
     BoxSurface,
@@ -114,7 +114,7 @@ class SceneMaker:
         self.given = eqs.given_parameters | self.parameters
         self.environment = eqs.model.environment.with_values(self.given)
         self.value: Callable[[Any], float] = lru_cache(None)(lambda scalar: float(self.environment.value(scalar)))
-        self.signal = self.value
+        self.signal: Callable[[Any], float] = self.value
         self.looks = {
             name: SURFACES[type(surface)](surface, self.value) for name, surface in self.spec.surfaces.items()
         }

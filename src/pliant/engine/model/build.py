@@ -33,7 +33,6 @@ from pliant.language.placement import Attachment, Axis, Placement, Rotation
 from pliant.language.scalar import AS_AT_START, Scalar
 from pliant.language.syntax import symbols, to_text
 from pliant.parts.body import Body, InertiaMatrix
-from pliant.parts.field.magnet import MagnetEntry
 from pliant.parts.formula.base import CoordinateForce, FrameConstraint, FrameForce, Inertia
 from pliant.parts.formula.route import RouteForce, measure
 from pliant.parts.geometry import cached_functions, se3, so3
@@ -51,6 +50,7 @@ from pliant.parts.joint.coordinate import (
     coordinate_force,
     varying_force,
 )
+from pliant.parts.magnet import MagnetEntry
 from pliant.parts.motion import FIXED, ArcCoordinates, Motion, Quaternion, Vector
 from pliant.parts.rod.stations import StrainSample
 from pliant.robot.robot import RobotSpec
