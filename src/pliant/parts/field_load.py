@@ -16,6 +16,7 @@ from pliant.language.names import FrameName, RodName
 from pliant.language.scalar import ForceField, ForcePerLengthField, Repeated, TorqueField, TorquePerLengthField
 from pliant.parts.external_load import Distributed, Wrench
 from pliant.parts.field.base import ON_SPAN, POINTS, on_parabola, velocity_at, velocity_between, wrench_at, wrenches_of
+from pliant.parts.field.wing import Wing
 from pliant.parts.formula.base import Effect, FrameForce
 from pliant.parts.geometry import se3
 from pliant.parts.motion import Fields
@@ -167,4 +168,4 @@ def span_text_force(text: StateExpressions) -> FrameForce:
     return FrameForce(f"text_span_{text.word}", 2, fields.size, text.signals, effect)
 
 
-Load: TypeAlias = Annotated[Wrench | Distributed | FieldLoad, ByType("load", default="wrench")]
+Load: TypeAlias = Annotated[Wrench | Distributed | FieldLoad | Wing, ByType("load", default="wrench")]

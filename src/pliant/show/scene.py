@@ -223,7 +223,7 @@ class SceneMaker:
             turns=tuple(a for m in marks.values() for a in _turns(m)),
             slides=tuple(a for m in marks.values() for a in _slides(m)),
             meshes=tuple(net.mark(self.nodes, self.theta) for net in self.nets),
-            surfaces=tuple(self.surface(name, surface) for name, surface in spec.surfaces.items()),
+            surfaces=(*(self.surface(name, surface) for name, surface in spec.surfaces.items()), *self.water()),
             pushes=tuple(self.pushes()),
             magnets=tuple(
                 MAGNETS[type(magnet)](self, name, magnet)
@@ -320,6 +320,14 @@ class SceneMaker:
             name, form, place, rotation @ self.direction(axis), radius, half_length, moves,
             place + solid.points @ rotation.T, solid.faces, _owner(surface.parent),
         )  # fmt: skip
+
+    def water(self) -> Iterator[SurfaceMark]:
+        """The free surface of the fluid, if there is one."""
+        world = self.eqs.model.spec.world
+        if world.fluid is not None and world.fluid.surface is not None:
+            gravity = np.array([self.value(x) for x in world.gravity])
+            up = -gravity / np.linalg.norm(gravity)
+            yield SurfaceMark("fluid", "water", self.value(world.fluid.surface) * up, up)
 
     def pushes(self) -> Iterator[PushMark]:
         """Forces of contacts, on the first of two parts unless that is fixed to the world. Parts that only touch have none,
