@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 import casadi as ca
 import numpy as np
@@ -29,6 +29,8 @@ from pliant.language.scalar import (
     Repeated,
     Scalar,
 )
+from pliant.parts.assembly.build import Build
+from pliant.parts.assembly.entries import RodPiece
 from pliant.parts.external_load import along, weights
 from pliant.parts.field.magnetics import (
     COIL,
@@ -47,10 +49,6 @@ from pliant.parts.field.magnetics import (
 from pliant.parts.geometry import se3
 from pliant.parts.rod.properties import area_along
 from pliant.parts.rod.stations import ROUND_OFF
-
-if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
-    from pliant.engine.model.entries import RodPiece
 
 SMALLEST = 1e-6
 """Distance from a dipole within which its field is smooth where its size is unknown [m]: below the size of any magnet, and far

@@ -11,7 +11,7 @@ import casadi as ca
 import numpy as np
 
 from pliant.engine.equations import Equations
-from pliant.engine.model.system import PLACEMENT_SIZE, Element
+from pliant.parts.assembly.system import PLACEMENT_SIZE, Element
 from pliant.parts.motion import Motion
 from pliant.parts.surface.triangles import Triangles
 from pliant.show import outlines

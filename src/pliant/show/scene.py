@@ -18,10 +18,10 @@ from pliant.engine.contacts import Contacts, contacts_at
 from pliant.engine.equations import Equations, Values
 from pliant.engine.frames import frame_motion
 from pliant.engine.kernel import route_kernels
-from pliant.engine.model import placement_matrices
 from pliant.engine.model.model import Model
 from pliant.language.placement import Attachment, Axis, Placement
 from pliant.language.scalar import AS_AT_START
+from pliant.parts.assembly import placement_matrices
 from pliant.parts.body import Body, Box, Cylinder, Ellipsoid, SlenderRod, Sphere, Tube
 from pliant.parts.external_load import Wrench
 from pliant.parts.joint import Cylindrical, Planar, Prismatic, Revolute, Universal
