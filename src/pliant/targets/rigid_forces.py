@@ -14,14 +14,14 @@ import casadi as ca
 import numpy as np
 
 from pliant.engine.equations import Equations
-from pliant.engine.model.system import (
+from pliant.language.message_text import enumeration
+from pliant.parts.assembly.system import (
     ConstraintInstance,
     CoordinateForceInstance,
     FrameForceInstance,
     InertiaInstance,
     RouteInstance,
 )
-from pliant.language.message_text import enumeration
 from pliant.parts.constraint import CONSTANTS as FRAMES
 from pliant.parts.external_load import WRENCH
 from pliant.parts.external_load import WRENCH_CONSTANTS as LOAD
