@@ -58,12 +58,16 @@ def picture(content: bytes, kind: str, words: str) -> str:
     return f'<img alt="{text(words)}" src="data:image/{kind};base64,{base64.b64encode(content).decode()}">'
 
 
-def page(title: str, body: str, *, fill: bool = False) -> str:
-    """A complete page; fill: it consists of one player, which fills the height of its window."""
+def page(title: str, body: str, *, fill: bool = False, live: bool = False) -> str:
+    """A complete page; fill: it consists of one player, which fills the height of its window; live: it runs a robot (see
+    `targets/wasm.py`)."""
     script, style = asset("player.js"), asset("page.css")
-    filled = ' class="fill"' if fill else ""
+    if live:
+        script, style = script + asset("live.js"), style + asset("live.css")
+    compiles = " 'wasm-unsafe-eval'" if live else ""
+    filled = ' class="live"' if live else ' class="fill"' if fill else ""
     policy = (
-        f"default-src 'none'; img-src data:; script-src '{_checksum(script)}'; style-src '{_checksum(style)}'; "
+        f"default-src 'none'; img-src data:; script-src '{_checksum(script)}'{compiles}; style-src '{_checksum(style)}'; "
         "base-uri 'none'; form-action 'none'"
     )
     return (

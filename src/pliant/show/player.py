@@ -56,10 +56,10 @@ def player_data(stage: Stage, title: str, clips: Sequence[Clip]) -> dict[str, An
         "grid": grid,
         "gridText": length_text(grid),
         "quantum": {"low": low.tolist(), "span": span.tolist(), "size": largest},
-        "shapes": {name: _shape(name) for name in sorted({batch.shape for batch in stage.batches})},
+        "shapes": {name: shape_data(name) for name in sorted({batch.shape for batch in stage.batches})},
         "batches": [_batch(batch, low, span, largest) for batch in stage.batches],
         "labels": [
-            {"text": x.text, "layer": x.layer, "positions": _packed(_still(x.positions).astype("<f4"))}
+            {"text": x.text, "layer": x.layer, "positions": packed(_still(x.positions).astype("<f4"))}
             for x in stage.labels
         ],
         "clips": [
@@ -77,10 +77,11 @@ def player_data(stage: Stage, title: str, clips: Sequence[Clip]) -> dict[str, An
     }
 
 
-def _shape(name: str) -> dict[str, str]:
+def shape_data(name: str) -> dict[str, str]:
+    """A unit shape: corners with normals, and triangles."""
     mesh = unit_shape(name)
     corners = np.concatenate([mesh.vertices, mesh.normals], axis=1).astype("<f4")
-    return {"corners": _packed(corners), "faces": _packed(mesh.faces.astype("<u2"))}
+    return {"corners": packed(corners), "faces": packed(mesh.faces.astype("<u2"))}
 
 
 def _batch(batch: Batch, low: np.ndarray, span: np.ndarray, largest: float) -> dict[str, Any]:
@@ -104,7 +105,7 @@ def _track(values: np.ndarray, kind: str) -> dict[str, Any]:
         "parts": parts,
         "stride": (parts + padding) * values.itemsize,
         "moves": len(padded) > 1,
-        "data": _packed(padded),
+        "data": packed(padded),
     }
 
 
@@ -113,7 +114,8 @@ def _still(values: np.ndarray) -> np.ndarray:
     return values[:1] if np.array_equal(values, np.broadcast_to(values[:1], values.shape)) else values
 
 
-def _packed(values: np.ndarray) -> str:
+def packed(values: np.ndarray) -> str:
+    """The bytes of an array as text."""
     return base64.b64encode(np.ascontiguousarray(values).tobytes()).decode()
 
 
