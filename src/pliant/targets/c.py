@@ -110,11 +110,13 @@ ENERGY = "energy exchanged"
 
 @dataclass(frozen=True)
 class Trial:
-    """Result of a trial: whether there are no objections to the method, a remark in any case, and the positions passed through."""
+    """Result of a trial: whether there are no objections to the method, a remark in any case, the positions passed through,
+    and whether it reached its end."""
 
     sound: bool
     remark: str
     q: np.ndarray
+    completed: bool = True
 
 
 def tried(model: Model, method: str, step: float) -> Trial:
@@ -124,7 +126,7 @@ def tried(model: Model, method: str, step: float) -> Trial:
     run = simulate(Equations(model), until, method=fixed, controllers=False, on_failure="return")
     tried_for = f"{method} with steps of {step:g} s, tried for {until:g} s"
     if run.status != Status.COMPLETED:
-        return Trial(False, f"{tried_for}, fails: {run.message}", run.q)
+        return Trial(False, f"{tried_for}, fails: {run.message}", run.q, completed=False)
     open_balance = [remark for remark in run.remarks if ENERGY in remark]
     if open_balance:
         other = "" if method == "generalized_alpha" else ", or generalized_alpha"

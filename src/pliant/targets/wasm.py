@@ -13,8 +13,10 @@ import numpy as np
 from pydantic import Field
 
 from pliant._version import __version__
+from pliant.analysis.integrators import chosen_method
 from pliant.analysis.motion.plant import model_controllers
 from pliant.analysis.motion.sampled_control import Controller
+from pliant.analysis.simulate import simulate
 from pliant.analysis.statics.static_equations import total_mass
 from pliant.control.feedback import StateFeedback
 from pliant.control.limits import named
@@ -31,10 +33,10 @@ from pliant.show.page import block, page, prose, text
 from pliant.show.scene import SceneMaker
 from pliant.show.sliders import MOST, Slider, input_sliders, parameter_sliders
 from pliant.targets.base import Export, FolderTarget, exporter, write_files
-from pliant.targets.c import controller_files, tried
+from pliant.targets.c import SECONDS, STEPS, Trial, controller_files, tried
 from pliant.targets.objects import linked
 
-FLAGS = ("-target", "wasm32-wasi", "-msimd128", "-std=c11", "-O2", "-ffp-contract=off", "-fno-math-errno",
+FLAGS = ("-target", "wasm32-wasi", "-msimd128", "-std=c11", "-O2", "-DPL_COMPACT", "-ffp-contract=off", "-fno-math-errno",
          "-fno-trapping-math", "-fvisibility=hidden", "-w")  # fmt: skip
 """No fused multiply-add: steps are those of `simulate`."""
 LINK = ("-target", "wasm32-wasi", "-mexec-model=reactor", "-s", "-lm", "-Wl,-z,stack-size=1048576")
@@ -42,6 +44,8 @@ SCENES = 24
 """Number of poses of the trial by which the view is chosen."""
 LEAD = 0.1
 """Time in which an input that prescribes a position or a rate reaches the value of its slider [s]."""
+EXPLICIT = ("explicit", "symplectic_euler")
+"""Methods that longer steps would make unstable."""
 MOST_PLOTS = 60
 """Maximum number of coordinates that can be plotted."""
 
@@ -50,8 +54,9 @@ class Wasm(FolderTarget):
     """A page, `index.html`, that runs the robot in a browser: opened from disk or served by any web server, without a network and
     without an installation. It contains the exported C as WebAssembly, and needs a browser of 2023 or later.
 
-    * **Motion.** Steps are those of the exported C, which equal those of `simulate` with the same fixed step. The page says so if
-      the device is slower than real time.
+    * **Motion.** Steps are those of the exported C, which equal those of `simulate` with the same fixed step. On a device that is
+      slower than real time they become longer, up to 16 times, unless the method is explicit or a step is chosen in the page, which
+      shows it.
     * **Pointer.** Whatever part of the robot is dragged follows the pointer by a spring and a damper; elsewhere the mouse turns
       the view, with Shift it moves it. The spring is no stronger than the step allows.
     * **Sliders** for inputs and parameters. An input follows the model until its slider is moved; one that prescribes a position or
@@ -61,8 +66,8 @@ class Wasm(FolderTarget):
       can be switched off. Inputs of others keep the values of the model.
     * **Plot** of the outputs, coordinates and energies; the model's text is below it.
 
-    It needs the compiler of `pip install pliant[compiler]` (Zig). Two lines of drawings are left out: forces of loads and of
-    contacts. `python benchmarks/pages.py` measures size and speed for the bundled robots.
+    It needs the compiler of `pip install pliant[compiler]` (Zig). Forces of loads and contacts are not drawn.
+    `python benchmarks/pages.py` measures size and speed for the bundled robots.
     """
 
     name: ClassVar[str] = "wasm"
@@ -74,10 +79,11 @@ class Wasm(FolderTarget):
     )
     warns: ClassVar[bool] = True
 
-    method: Literal["semi_implicit", "generalized_alpha", "newmark", "explicit", "symplectic_euler", "implicit"] = (
-        "generalized_alpha"
-    )
-    """Integrator, as in C."""
+    method: Literal[
+        "automatic", "semi_implicit", "generalized_alpha", "newmark", "explicit", "symplectic_euler", "implicit"
+    ] = "automatic"
+    """Integrator, as in C; `automatic` is `generalized_alpha`, or `semi_implicit` if a trial of the former fails, as impacts of
+    contacts may make it."""
     step: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1e-3
     """Step of the page [s]."""
 
@@ -89,12 +95,12 @@ class Wasm(FolderTarget):
                 "there is no compiler for WebAssembly",
                 "pip install pliant[compiler], which brings Zig (package ziglang)",
             )
-        trial = tried(model, self.method, self.step)
+        method, trial = _chosen(model, self.method, self.step)
         runnable, left_out = _controllers(robot)
-        drawing = _drawing(robot, trial.q)
-        binary = linked(compiler, *_sources(model, self.method, self.step, runnable, drawing), flags=FLAGS, link=LINK)
+        drawing = _drawing(robot, _controlled(robot, method, self.step) if runnable else trial.q)
+        binary = linked(compiler, *_sources(model, method, self.step, runnable, drawing), flags=FLAGS, link=LINK)
         notes = [*left_out, *_unchangeable(robot)]
-        document = _page(robot, self, binary, drawing, runnable, notes)
+        document = _page(robot, method, self.step, binary, drawing, runnable, notes)
         remarks = [
             *left_out,
             *([] if trial.sound else [trial.remark]),
@@ -118,6 +124,14 @@ class PageExport(Export):
 
 
 export_wasm = exporter(Wasm)
+
+
+def _chosen(model: Model, method: str, step: float) -> tuple[str, Trial]:
+    """The method, and its trial."""
+    trials = {name: tried(model, name, step) for name in ([method] if method != "automatic" else ["generalized_alpha"])}
+    if method == "automatic" and not trials["generalized_alpha"].sound:
+        trials["semi_implicit"] = tried(model, "semi_implicit", step)
+    return max(trials.items(), key=lambda item: (item[1].completed, item[1].sound))
 
 
 # -- controllers -----------------------------------------------------------------------------------------------------
@@ -219,6 +233,12 @@ def _controller_list(controllers: Sequence[StateFeedback]) -> str:
 # -- the page --------------------------------------------------------------------------------------------------------
 
 
+def _controlled(eqs: Equations, method: str, step: float) -> np.ndarray:
+    """Positions of a motion under the model's controllers."""
+    fixed = chosen_method(method, step=step, rtol=None, atol=None)
+    return simulate(eqs, min(SECONDS, STEPS * step), method=fixed, on_failure="return").q
+
+
 def _drawing(eqs: Equations, q: np.ndarray) -> MovingDrawing:
     """The drawing, with the view of the poses that a trial passed through."""
     start = assembled_start(eqs.model).q
@@ -230,7 +250,8 @@ def _drawing(eqs: Equations, q: np.ndarray) -> MovingDrawing:
 
 def _page(
     eqs: Equations,
-    target: Wasm,
+    method: str,
+    step: float,
     binary: bytes,
     drawing: MovingDrawing,
     controllers: Sequence[StateFeedback],
@@ -239,7 +260,8 @@ def _page(
     model, title = eqs.model, eqs.model.spec.title
     parameters, inputs = parameter_sliders(eqs), input_sliders(eqs)
     data = {
-        "step": target.step,
+        "step": step,
+        "stretches": method not in EXPLICIT,
         "lead": LEAD,
         "mass": total_mass(eqs.binding),
         "nodes": len(model.system.nodes),
@@ -248,7 +270,10 @@ def _page(
         "drawing": drawing.data([slider.name for slider in parameters]),
         "inputs": [_slider(x, model.input_names) | {"driven": _is_driven(model, x.name)} for x in inputs],
         "parameters": [_slider(x, model.parameter_names) | {"own": eqs.parameters[x.name]} for x in parameters],
-        "controllers": [{"name": named(x), "note": f"every {x.sample_time:g} s"} for x in controllers],
+        "controllers": [
+            {"name": named(x), "note": f"every {x.sample_time:g} s", "inputs": list(x.matrices().commands)}
+            for x in controllers
+        ],
         "outputs": _outputs(model),
         "coordinates": _coordinates(model),
         "notes": notes,
@@ -264,7 +289,7 @@ def _page(
         "turn the view, with Shift to move it. Click into the picture to zoom with the wheel; the space bar runs and pauses.</p>"
         '<div id="plot"></div></div><div id="controls"></div></div>'
         f"<details open><summary>model</summary><pre>{text(model.text)}</pre></details>"
-        f'<p class="note">Pliant {text(__version__)}, {text(target.method)} with steps of {target.step:g} s.</p>'
+        f'<p class="note">Pliant {text(__version__)}, {text(method)} with steps of {step:g} s.</p>'
         f"{block('stage', drawing.player(title))}{block('live', data)}{block('module', module)}"
     )
     return page(title, body, live=True)

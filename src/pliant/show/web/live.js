@@ -17,7 +17,11 @@
   const cross = (a, b) => [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
   const scaled = (a, f) => [f * a[0], f * a[1], f * a[2]];
   const unit = (a) => scaled(a, 1 / (Math.hypot(...a) || 1));
-  const short = (x) => Number(x.toPrecision(5)).toString();
+  const short = (x) => {
+    const size = Math.abs(x), number = Number(x.toPrecision(5));
+    return size >= 1e6 || (size > 0 && size < 1e-4) ? number.toExponential() : number.toString();
+  };
+  const STRETCHES = [1, 2, 4, 8, 16]; // of the step
   const GRIP = 4, SHARE = 0.25, STABLE = 0.2, FRAME = 12; // the hand's frequency [Hz] on a share of the mass; ms of steps per picture
 
   // -- the robot ----------------------------------------------------------------------------------------------------
@@ -333,7 +337,7 @@
   class Live {
     constructor(robot, data) {
       this.robot = robot; this.data = data; this.code = robot.code;
-      this.playing = false; this.speed = 1; this.rest = 0; this.cost = 0.1; this.pace = 1; this.changed = {}; this.grip = 1;
+      this.playing = false; this.speed = 1; this.rest = 0; this.cost = 0.1; this.pace = 1; this.changed = {}; this.grip = 1; this.stretch = 1;
       this.player = window.pliantPlayers[0];
       this.drawing = new Drawing(this.player, data.drawing);
       const host = document.getElementById("controls");
@@ -369,6 +373,12 @@
       for (const factor of [0.05, 0.1, 0.25, 0.5, 1, 2, 4]) make("option", speed, { value: String(factor) }, factor + " x");
       speed.value = "1";
       speed.onchange = () => { this.speed = Number(speed.value); };
+      const step = make("select", make("label", bar, { title: "Steps become longer on devices that are slower than real time" }, "Step "), { class: "step" });
+      make("option", step, { value: "" }, "automatic");
+      for (const n of STRETCHES) make("option", step, { value: String(n) }, short(1000 * n * this.data.step) + " ms");
+      step.value = this.data.stretches ? "" : "1";
+      step.onchange = () => { this.fixed = step.value !== ""; this.stretch = Number(step.value) || 1; this.pace = 1; };
+      this.fixed = !this.data.stretches;
       this.clock = make("output", bar, { class: "clock" });
       const grip = make("select", make("label", bar, { title: "Strength of the spring between the pointer and the robot" }, "Pull "), { class: "grip" });
       for (const [factor, word] of [[0.05, "gentle"], [0.3, "soft"], [1, "firm"], [4, "strong"]]) make("option", grip, { value: String(factor) }, word);
@@ -386,8 +396,8 @@
 
     slider({ name, unit, value, low, high, hint }, set) {
       const row = this.row, id = "s" + document.querySelectorAll("input[type=range]").length;
-      const label = make("label", row, { for: id }, name), step = (high - low) / 400;
-      if (hint) label.title = hint;
+      const label = make("label", row, { for: id, title: name }, name), step = (high - low) / 400;
+      if (hint) label.title = name + ": " + hint;
       const range = make("input", row, { type: "range", id, min: String(low), max: String(high), step: "any" });
       const number = make("input", row, { type: "number", step: "any", "aria-label": name });
       make("span", row, { class: "unit" }, unit);
@@ -436,11 +446,12 @@
       });
     }
 
-    controller({ name, note }, k, row) {
+    controller({ name, note, inputs }, k, row) {
       const label = make("label", row, note ? { title: note } : {}), box = make("input", label, { type: "checkbox", class: "controller" });
       label.append(" " + name);
       box.checked = true;
-      box.onchange = () => this.check(this.code.page_control(k, box.checked ? 1 : 0));
+      box.onchange = () => { this.check(this.code.page_control(k, box.checked ? 1 : 0)); this.idle(); };
+      (this.loops ||= []).push({ box, inputs });
     }
 
     idle() { if (!this.playing) this.show(); }
@@ -475,7 +486,7 @@
       if (!this.playing) return;
       const passed = this.before === null ? 0 : Math.min(now - this.before, 100);
       this.before = now;
-      const wanted = this.speed * passed / 1000 + this.rest, { step } = this.data;
+      const wanted = this.speed * passed / 1000 + this.rest, step = this.stretch * this.data.step;
       let left = Math.floor(wanted / step);
       const asked = left, begin = performance.now();
       while (left > 0 && performance.now() - begin < FRAME * 2 && !this.stopped) {
@@ -486,6 +497,7 @@
       }
       this.rest = left > 0 ? 0 : wanted - asked * step;
       if (asked) this.pace += 0.05 * ((asked - left) / asked - this.pace);
+      if (!this.fixed && this.pace < 0.85 && this.stretch < STRETCHES[STRETCHES.length - 1]) { this.stretch *= 2; this.pace = this.cost = 1; }
       this.show();
       if (this.playing) requestAnimationFrame((next) => this.frame(next));
     }
@@ -497,9 +509,11 @@
       this.plot.add(time, this.robot);
       this.plot.draw();
       const slow = this.playing && this.pace < 0.9 ? " (" + Math.round(100 * this.pace * this.speed) + " % of real time)" : "";
-      this.clock.textContent = time.toFixed(2) + " s" + slow;
+      const long = this.stretch > 1 && !this.fixed ? ", steps of " + short(1000 * this.stretch * this.data.step) + " ms" : "";
+      this.clock.textContent = time.toFixed(2) + " s" + long + slow;
       for (const { slider, box, range, number } of this.inputs || []) {
-        if (!box.model) continue;
+        const commanded = (this.loops || []).some((loop) => loop.box.checked && loop.inputs.includes(slider.name));
+        if (!box.model && !commanded) continue;
         const value = this.code.page_input(slider.index);
         range.value = String(value);
         if (document.activeElement !== number) number.value = short(value);
@@ -516,9 +530,10 @@
         const hit = e.button === 0 && !e.shiftKey && this.player.gl ? this.drawing.hit(ray(e)) : null;
         if (!hit || !this.data.movable[hit.node]) { turn(e); return; }
         canvas.setPointerCapture(e.pointerId);
-        canvas.focus();
+        canvas.focus({ preventScroll: true });
         this.grasp(hit.node, this.drawing.local(hit.node, hit.point), hit.point);
-        if (!this.playing) this.play(true);
+        if (!this.held) turn(e); // a point that cannot move
+        else if (!this.playing) this.play(true);
       };
       canvas.onpointermove = (e) => {
         if (!this.held) { move(e); return; }
@@ -529,7 +544,7 @@
     }
 
     grasp(node, local, start) {
-      const mass = this.code.page_mass(node, ...local), { step, mass: all } = this.data;
+      const mass = this.code.page_mass(node, ...local), all = this.data.mass, step = this.stretch * this.data.step;
       if (!Number.isFinite(mass)) return;
       const most = STABLE * mass / step ** 2, wanted = this.grip * Math.max(mass, SHARE * all) * (2 * Math.PI * GRIP) ** 2;
       const stiffness = Math.min(wanted, most), damping = Math.min(2 * Math.sqrt(stiffness * mass), STABLE * mass / step);
