@@ -42,7 +42,7 @@ from pliant.control import (
     lqr,
     reduce,
 )
-from pliant.control.pid import Compensation
+from pliant.control.path_control import Compensation
 
 FILLED = 150e3
 """Pressure in the arm's muscles at rest [Pa]."""

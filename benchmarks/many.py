@@ -26,7 +26,7 @@ import numpy as np
 
 import pliant
 from pliant.engine.libraries import FUNCTIONS, runtime
-from pliant.study.execution import cores
+from pliant.study.many import cores
 
 UNTIL = 10.0
 TURNS, LEAST = 10, 200

@@ -38,6 +38,7 @@ OPTIONAL |= {"collada", "msgspec", "resource", "trimesh", "viser", "websockets"}
 """Packages that need not be there, or not on every system: they are imported where they are used."""
 SLOW = {
     "parts/mesh/formats/volume.py": "h5py",
+    "io/results.py": "h5py",
     "cli/common.py": "rich",
     "foreign/mjcf_child.py": "numpy",
     "language/yaml_reader.py": "ruamel",

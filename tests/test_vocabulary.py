@@ -12,7 +12,7 @@ from pydantic import ValidationError
 import pliant
 from pliant import cli
 from pliant.analysis.base import analysis as analysis_class
-from pliant.analysis.listed import analysis_of
+from pliant.analysis.base import analysis_of
 from pliant.language.base import read_errors
 
 VERBS = {

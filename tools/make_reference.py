@@ -33,19 +33,24 @@ from pliant.parts import body, output
 from pliant.parts import input as inputs
 from pliant.parts import tendon as routing
 from pliant.parts.contact import Contact, Friction
+from pliant.parts.field.body import BodyFluid
+from pliant.parts.field.fluid import Fluid
+from pliant.parts.field.rod import RodFluid
+from pliant.parts.field.wing import Polar
 from pliant.parts.joint import JointBase, coordinate
 from pliant.parts.joint import types as chain
 from pliant.parts.link import LinkBase
-from pliant.parts.mesh import Membrane, Shell, drawing, edges
+from pliant.parts.mesh import Membrane, Shell, base, drawing
 from pliant.parts.rod import chamber, rod, shape
 from pliant.parts.section import Holes, Station
 from pliant.parts.section.material import Material
 from pliant.parts.surface import SurfaceBase
 from pliant.parts.tendon import TendonBase
+from pliant.parts.world import World
 from pliant.robot import attach, controllers
 from pliant.robot.analyses import ListedAnalysis, analysis_names
 from pliant.robot.controllers import InputLimit
-from pliant.robot.data import default_kinds, tells_kind, to_data
+from pliant.robot.defaults import default_kinds, tells_kind, to_data
 from pliant.robot.learning_task import LearningTask, RandomParameter, RandomStart
 from pliant.robot.robot import RobotSpec
 from pliant.robot.rod_switch import KINDS
@@ -61,12 +66,12 @@ WRITTEN, END = "<!-- written by tools/make_reference.py -->\n", "<!-- end of wha
 """Around the sections of commands that are not described by hand."""
 
 SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
-    ("World", (parameter.World,)),
+    ("World", (World, Fluid, RodFluid)),
     ("Parameters", (parameter.Parameter,)),
     ("Materials", (Material,)),
     ("Sections", (*kinds(RobotSpec, "sections")[1].values(), Holes, Station)),
-    ("Bodies", (body.Body, body.Along, body.InertiaMatrix, body.PrincipalInertia)),
-    ("Shapes", (body.SlenderRod, body.Cylinder, body.Tube, body.Box, body.Sphere)),
+    ("Bodies", (body.Body, BodyFluid, body.Along, body.InertiaMatrix, body.PrincipalInertia)),
+    ("Shapes", (body.SlenderRod, body.Cylinder, body.Tube, body.Box, body.Sphere, body.Ellipsoid)),
     (
         "Placement",
         (
@@ -124,7 +129,7 @@ SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
         ),
     ),
     ("Sets of nodes", (drawing.BoxSet, drawing.PlaneSet, drawing.NearestSet, drawing.NumberedSet, drawing.LabelledSet)),
-    ("Edges of meshes", (edges.MembraneEdges, edges.ShellEdges)),
+    ("Edges of meshes", (base.MembraneEdges, base.ShellEdges)),
     ("Links", tuple(kinds(RobotSpec, "links")[1].values())),
     ("Tendons", tuple(kinds(RobotSpec, "tendons")[1].values())),
     (
@@ -134,7 +139,7 @@ SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
     ("Surfaces", tuple(kinds(RobotSpec, "surfaces")[1].values())),
     ("Contacts", (Contact, Friction)),
     ("Constraints", tuple(kinds(RobotSpec, "constraints")[1].values())),
-    ("Loads", tuple(kinds(RobotSpec, "loads")[1].values())),
+    ("Loads", (*kinds(RobotSpec, "loads")[1].values(), Polar)),
     ("Inputs", (inputs.Inputs, inputs.Step, inputs.Ramp, inputs.Sine, inputs.Piece, inputs.Series)),
     ("Outputs", (output.Outputs, *get_args(get_args(output.Output)[0]))),
     (

@@ -18,8 +18,15 @@ from pliant.analysis.derivation.derive import derive
 from pliant.engine import compiling
 from pliant.engine.compiling import Source
 from pliant.engine.kernel import Kernels
-from pliant.engine.kernel_sources import KernelNote, kernel_library_source, made_note, note_name, write_note
-from pliant.engine.libraries import PREBUILT_KERNELS, processor_level
+from pliant.engine.libraries import (
+    PREBUILT_KERNELS,
+    KernelNote,
+    kernel_library_source,
+    made_note,
+    note_name,
+    processor_level,
+    write_note,
+)
 from pliant.engine.tables import build_tables
 from pliant.language.arguments import ArgumentError
 from pliant.language.faults import SpecError

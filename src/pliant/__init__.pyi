@@ -57,9 +57,9 @@ from .language.faults import SpecError as SpecError
 from .language.recording import Recording as Recording
 from .language.recording import read_recording as read_recording
 from .robot.flattening import flatten as flatten
-from .robot.importing import ImportedRobot as ImportedRobot
-from .robot.importing import import_robot as import_robot
+from .robot.reader import ImportedRobot as ImportedRobot
 from .robot.reader import bundled_robots as bundled_robots
+from .robot.reader import import_robot as import_robot
 from .robot.reader import load as load
 from .robot.reader import load_text as load_text
 from .robot.robot import RobotSpec as RobotSpec

@@ -88,21 +88,12 @@ def episode(eqs: Equations, task: LearningTask) -> Episode:
         spread[eqs.coordinates.index(given.coordinate)] = number(given.spread)
     sample_time, step = number(task.sample_time), number(task.step)
     return Episode(
-        actions=actions,
-        lower=lower,
-        upper=upper,
-        observations=task.observations,
-        observe_state=task.observe_state,
-        reward=task.reward,
-        end=task.end,
-        sample_time=sample_time,
-        step=step,
-        samples=round(number(task.duration) / sample_time),
-        substeps=round(sample_time / step),
+        actions=actions, lower=lower, upper=upper, observations=task.observations, observe_state=task.observe_state,
+        reward=task.reward, end=task.end, sample_time=sample_time, step=step,
+        samples=round(number(task.duration) / sample_time), substeps=round(sample_time / step),
         drawn={given.parameter: (number(given.minimum), number(given.maximum)) for given in task.randomize},
-        spread=spread,
-        failure=number(task.failure),
-    )
+        spread=spread, failure=number(task.failure),
+    )  # fmt: skip
 
 
 def named_task(eqs: Equations, given: str | LearningTask | None) -> LearningTask:
@@ -150,15 +141,10 @@ class PolicyController(Controller):
 
 
 def make(
-    robot: RobotSpec | Equations | str | Path,
-    task: str | LearningTask | None = None,
-    *,
-    count: int = 1024,
-    device: Literal["cpu", "cuda"] = "cpu",
-    precision: Literal["double", "single"] | None = None,
-    render_mode: str | None = None,
-    threads: int | None = None,
-) -> FleetEnvironment:
+    robot: RobotSpec | Equations | str | Path, task: str | LearningTask | None = None, *, count: int = 1024,
+    device: Literal["cpu", "cuda"] = "cpu", precision: Literal["double", "single"] | None = None,
+    render_mode: str | None = None, threads: int | None = None,
+) -> FleetEnvironment:  # fmt: skip
     """The environment of a task of a robot.
 
     robot: a model file, the name of a bundled robot, a RobotSpec, or equations. task: the name of one of the model's tasks, which
@@ -168,14 +154,9 @@ def make(
     """
     eqs = robot if isinstance(robot, Equations) else derive(robot)
     return FleetEnvironment(
-        eqs,
-        named_task(eqs, task),
-        count=count,
-        device=device,
-        precision=precision,
-        render_mode=render_mode,
+        eqs, named_task(eqs, task), count=count, device=device, precision=precision, render_mode=render_mode,
         threads=threads,
-    )
+    )  # fmt: skip
 
 
 class FleetEnvironment(gymnasium.vector.VectorEnv):
@@ -190,30 +171,17 @@ class FleetEnvironment(gymnasium.vector.VectorEnv):
     metadata = {"render_modes": ["rgb_array"], "autoreset_mode": AutoresetMode.SAME_STEP}  # noqa: RUF012 (gymnasium's own)
 
     def __init__(
-        self,
-        eqs: Equations,
-        task: LearningTask,
-        *,
-        count: int,
-        device: Literal["cpu", "cuda"] = "cpu",
-        precision: Literal["double", "single"] | None = None,
-        render_mode: str | None = None,
+        self, eqs: Equations, task: LearningTask, *, count: int, device: Literal["cpu", "cuda"] = "cpu",
+        precision: Literal["double", "single"] | None = None, render_mode: str | None = None,
         threads: int | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """The robots of the fleet, at the start of their first episodes; `reset` draws these. See `make`."""
         self.task: Episode = episode(eqs, task)
         drawn = {name: np.full(count, eqs.parameters[name]) for name in self.task.drawn}
         self.fleet = Fleet(
-            eqs,
-            count,
-            device=device,
-            precision=precision,
-            method=task.method,
-            step=self.task.step,
-            inputs=self.task.actions,
-            parameters=drawn,
-            threads=threads,
-        )
+            eqs, count, device=device, precision=precision, method=task.method, step=self.task.step,
+            inputs=self.task.actions, parameters=drawn, threads=threads,
+        )  # fmt: skip
         self.num_envs, self.render_mode = count, render_mode
         self._sizes = {name: _size(x) for name, x in self.fleet.outputs(self.task.outputs).items()}
         for name in (self.task.reward, *(() if self.task.end is None else (self.task.end,))):

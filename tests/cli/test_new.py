@@ -10,7 +10,7 @@ import pytest
 
 import pliant
 from pliant.cli import run
-from pliant.robot.templates import templates
+from pliant.robot.reader import templates
 
 KINDS = [template.kind for template in templates()]
 

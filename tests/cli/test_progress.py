@@ -7,8 +7,8 @@ import io
 import pytest
 
 from pliant.analysis.base import analysis
-from pliant.cli import progress
-from pliant.cli.progress import ProgressLine
+from pliant.cli import common
+from pliant.cli.common import ProgressLine
 
 
 class Terminal(io.StringIO):
@@ -36,8 +36,8 @@ def test_each_stage_of_a_search_leaves_one_line() -> None:
 
 
 def test_on_a_terminal_the_line_is_drawn_anew_and_taken_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "TERMINAL_AFTER", 0.0)
-    monkeypatch.setattr(progress, "TERMINAL_EVERY", 0.0)
+    monkeypatch.setattr(common, "TERMINAL_AFTER", 0.0)
+    monkeypatch.setattr(common, "TERMINAL_EVERY", 0.0)
     written = search(Terminal())
     assert written.count("\n") == 2
     assert "\rfit: 1 evaluation, mean error 0 mm" in written
@@ -47,10 +47,10 @@ def test_on_a_terminal_the_line_is_drawn_anew_and_taken_away(monkeypatch: pytest
 
 def test_the_time_left_of_a_run_is_told_from_its_second_report_on(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter(range(0, 100, 10))
-    monkeypatch.setattr(progress.time, "perf_counter", lambda: float(next(clock)))
-    monkeypatch.setattr(progress.ProgressLine, "is_due", lambda self: True)
+    monkeypatch.setattr(common.time, "perf_counter", lambda: float(next(clock)))
+    monkeypatch.setattr(common.ProgressLine, "is_due", lambda self: True)
     stream = io.StringIO()
-    line = progress.ProgressLine(stream)
+    line = common.ProgressLine(stream)
     monkeypatch.setattr(line, "show", lambda text: stream.write(text + "\n"))
     for t, steps in ((0.1, 5), (0.2, 9), (0.2, 11), (1.0, 20)):
         line("simulating", f"{steps} steps", t)
@@ -59,9 +59,9 @@ def test_the_time_left_of_a_run_is_told_from_its_second_report_on(monkeypatch: p
 
 
 def test_the_bar_of_a_run_that_begins_late_starts_empty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress.ProgressLine, "is_due", lambda self: True)
+    monkeypatch.setattr(common.ProgressLine, "is_due", lambda self: True)
     run = analysis("simulate").of({"begin": 10.0, "until": 11.0})
-    line, shown = progress.ProgressLine(io.StringIO()), list[str]()
+    line, shown = common.ProgressLine(io.StringIO()), list[str]()
     line.terminal = True
     monkeypatch.setattr(line, "show", shown.append)
     for t in (10.0, 10.5, 11.0):

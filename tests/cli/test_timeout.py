@@ -52,7 +52,7 @@ def test_wrong_limits_are_said(monkeypatch, capsys) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such limit there")
 def test_memory_is_limited(tmp_path) -> None:
-    code = "from pliant.cli.process import limit_memory; limit_memory(); import numpy; numpy.zeros(10**9)[:] = 1"
+    code = "from pliant.cli import limit_memory; limit_memory(); import numpy; numpy.zeros(10**9)[:] = 1"
     environment = {**os.environ, "PLIANT_LIMITS": "memory=1GB"}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
     assert "MemoryError" in done.stderr

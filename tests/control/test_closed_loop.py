@@ -9,10 +9,10 @@ import pytest
 
 import pliant
 from pliant.analysis.linearize import StateSpace
-from pliant.analysis.motion.plant import model_controllers
+from pliant.analysis.motion.sampled_control import model_controllers
 from pliant.control import StateFeedback, closed_loop, discretize, kalman, lqr, reduce
-from pliant.control.closed_loop import ClosedLoop, mode_of_motion
 from pliant.control.discrete import system_modes
+from pliant.control.feedback import ClosedLoop, mode_of_motion
 
 SAMPLE = 0.02
 WEIGHTS = {"states": [10.0, 50.0, 1.0, 1.0], "inputs": 0.1}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.analysis.motion.plant import model_controllers
+from pliant.analysis.motion.sampled_control import model_controllers
 from pliant.control import (
     ConstraintControl,
     ContactForce,

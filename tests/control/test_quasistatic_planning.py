@@ -19,7 +19,7 @@ from pliant.control import (
     lqr,
     plan_slow,
 )
-from pliant.control.quasistatic_planning import _Search
+from pliant.control.quasistatic import _Search
 from pliant.control.static_model import StaticModel
 
 PRESSURES = {"p1": 40e3, "p2": 5e3, "p3": 70e3}

@@ -27,7 +27,7 @@ from pliant.control import (
     lqr,
     plan,
 )
-from pliant.control.constraint import error_growth
+from pliant.control.path_control import error_growth
 
 TEXT = """
 pliant: 1

@@ -7,7 +7,7 @@ import pytest
 import scipy
 
 import pliant
-from pliant.analysis.motion.plant import model_controllers
+from pliant.analysis.motion.sampled_control import model_controllers
 from pliant.control import closed_loop, discretize, kalman
 
 MODEL = """

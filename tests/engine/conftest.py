@@ -9,18 +9,18 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import pytest
-from inertia_cases import BETWEEN, between_constants, moving_constants, moving_particles
+from inertia_cases import BETWEEN, WEIGHTLESS, WEIGHTLESS_BETWEEN, between_constants, moving_constants, moving_particles
 from oracle import Oracle
 
 from pliant.engine.binding import Binding
 from pliant.engine.model.inputs import InputPlan
-from pliant.engine.model.system import System, SystemBuilder
 from pliant.engine.program import Program
 from pliant.language.time_series import TimeSeries
+from pliant.parts.assembly.system import System, SystemBuilder
 from pliant.parts.constraint import frame_constraint
 from pliant.parts.external_load import WRENCH
 from pliant.parts.geometry import so3
-from pliant.parts.joint.coordinate_force import ORIENTATION_FORCE, coordinate_force
+from pliant.parts.joint.coordinate import ORIENTATION_FORCE, coordinate_force
 from pliant.parts.link import axial_force, beam_force
 from pliant.parts.motion import FREE, ROTATION, ROTATION_VECTOR, SCREW, TRANSLATION
 from pliant.parts.tendon import GIVEN_TENSION, elastic_line
@@ -109,10 +109,13 @@ class RandomSystem:
         for index in small:
             add(builder.element_at(index).base, index)
         add(builder.last_node())
+        for node in (builder.last_node(), 1):
+            builder.inertia(WEIGHTLESS, [(node, self.placement())], [], list(0.3 * rng.normal(size=36)))
         if not coupled:
             return
         for pair in (self._nodes(2), [builder.last_node(), 0], [self.loose[0] if self.loose else 1, 2]):
-            builder.inertia(BETWEEN, [(node, self.placement()) for node in pair], [], between_constants(rng))
+            for kind in (BETWEEN, WEIGHTLESS_BETWEEN):
+                builder.inertia(kind, [(node, self.placement()) for node in pair], [], between_constants(rng))
         add(0, small[-1])
         add(builder.element_at(small[-1]).base, small[0], small[-1])
         add(builder.last_node(), small[-1])

@@ -81,5 +81,15 @@ def _rigid(pose: Any, q: Any, c: Any) -> Any:
     return ca.blockcat([[c[0] * ca.DM.eye(3), -so3.hat(h)], [so3.hat(h), second]])
 
 
+def _any(pose: Any, q: Any, c: Any) -> Any:
+    A = ca.reshape(c, 6, 6)
+    return A @ A.T
+
+
+WEIGHTLESS = Inertia("any", 1, (), 36, _any, weightless=True)
+"""Any positive matrix `A A'` in a frame, without weight. Constants: A by columns."""
+WEIGHTLESS_BETWEEN = Inertia("weightless_between", 2, (), 8 * PARTICLES, _between, weightless=True)
+"""The particles of `BETWEEN`, without weight."""
+
 RIGID = Inertia("rigid", 1, (), 10, _rigid)
 """A rigid mass: mass, first moments, second moments (xx yy zz xy xz yz) about the frame's origin."""

@@ -13,8 +13,7 @@ import casadi as ca
 import numpy as np
 import scipy.sparse as sp
 
-from pliant.engine.binding import Binding
-from pliant.engine.linearized import LinearizedEquations
+from pliant.engine.binding import Binding, LinearizedEquations
 from pliant.engine.model.inputs import EXPRESSION, SERIES
 from pliant.engine.symbolic import symbolic_system
 from pliant.parts.geometry import so3

@@ -9,16 +9,16 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import pytest
-from inertia_cases import BETWEEN, RIGID, between_constants, moving_constants, moving_particles
+from inertia_cases import BETWEEN, RIGID, WEIGHTLESS, between_constants, moving_constants, moving_particles
 from oracle import Oracle
 
 from pliant.engine.binding import Binding
 from pliant.engine.kernel import inertia_kernels
 from pliant.engine.model.inputs import InputPlan
-from pliant.engine.model.system import MASS_SIZE, InertiaInstance, System, SystemBuilder
 from pliant.engine.program import Program
+from pliant.parts.assembly.system import MASS_SIZE, InertiaInstance, System, SystemBuilder
 from pliant.parts.geometry import se3, so3
-from pliant.parts.motion import ROTATION, Vector
+from pliant.parts.motion import FREE, ROTATION, SCREW, Vector
 
 HERE = [*np.eye(3).ravel(), 0.0, 0.0, 0.0]
 
@@ -86,6 +86,29 @@ def test_one_frame_is_moved_like_a_rigid_body() -> None:
     np.testing.assert_allclose(M, M.T, atol=1e-15)
     np.testing.assert_allclose(M[0:3, 0:3], M[0, 0] * np.eye(3), atol=1e-15)
     np.testing.assert_allclose(M[0:3, 3:6], -M[0:3, 3:6].T, atol=1e-15)
+
+
+@pytest.mark.parametrize("kind", ["free", "rotation", "revolute"])
+def test_gravity_does_not_act_on_inertia_without_weight(kind: str) -> None:
+    """Accelerations of a mass with added mass: (I + A)^-1 I g; no energy of position."""
+    builder = SystemBuilder()
+    builder.gravity([0.4, -0.8, -9.81])
+    motion, constants = {"free": (FREE, []), "rotation": (ROTATION, []), "revolute": (SCREW, [0, 0, 0, 1, 0, 0])}[kind]
+    builder.element(0, [(motion, se3.identity(), constants)])
+    builder.mass(1, 2.0, ca.DM([0.1, 0.2, 0.3]), 0.1 * ca.DM.eye(3), se3.identity())
+    dry = builder.build()
+    rng = np.random.default_rng(3)
+    builder.inertia(WEIGHTLESS, [(1, se3.identity())], [], list(rng.normal(size=36)))
+    wet = builder.build()
+    alone, both = (Binding.of(Program(system, InputPlan())) for system in (dry, wet))
+    q, v = np.zeros(dry.q_size), np.zeros(dry.v_size)
+    q[dry.q_size - 4 if dry.q_size > 3 else 0] = 1.0 if dry.q_size > 3 else 0.3
+    state = (0.0, q, v)
+    weight = alone.inverse(*state, v)
+    np.testing.assert_allclose(both.inverse(*state, v), weight, atol=1e-13)
+    M = both.linearized(*state, v, np.zeros(0)).mass.toarray()
+    np.testing.assert_allclose(both.forward(*state)[0], np.linalg.solve(M, -weight), rtol=1e-11)
+    np.testing.assert_allclose(both.energies(*state), alone.energies(*state), rtol=1e-14)
 
 
 def test_what_does_not_fit_is_refused() -> None:

@@ -11,10 +11,10 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from pliant.engine import kernel_sources as module
-from pliant.engine.kernel_sources import fingerprint
+from pliant.engine import libraries as module
+from pliant.engine.libraries import fingerprint
 from pliant.parts.formula.relative import RelativeForce, relative_force
-from pliant.parts.joint.coordinate_force import ORIENTATION_FORCE
+from pliant.parts.joint.coordinate import ORIENTATION_FORCE
 from pliant.parts.motion import SCREW, Fields
 
 
@@ -115,7 +115,9 @@ def test_other_sources_give_other_fingerprints(monkeypatch: pytest.MonkeyPatch, 
 
 
 def test_another_process_finds_the_same() -> None:
-    code = "from pliant.engine.kernel_sources import fingerprint; from pliant.parts.rod.finite_element import DRAG, ELEMENT\n"
+    code = (
+        "from pliant.engine.libraries import fingerprint; from pliant.parts.rod.finite_element import DRAG, ELEMENT\n"
+    )
     code += "print(fingerprint(DRAG), fingerprint(ELEMENT))"
     found = {subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout for _ in range(2)}
     assert len(found) == 1

@@ -14,9 +14,9 @@ from pliant.parts.constraint import frame_constraint
 from pliant.parts.external_load import WRENCH
 from pliant.parts.formula.base import CoordinateForce, FrameConstraint, FrameForce, one_sided, power_law
 from pliant.parts.geometry import se3, so3
-from pliant.parts.joint.coordinate_force import ORIENTATION_FORCE, coordinate_force
+from pliant.parts.joint.coordinate import ORIENTATION_FORCE, coordinate_force
 from pliant.parts.link import axial_force, beam_force
-from pliant.parts.mesh.edges import edge_force
+from pliant.parts.mesh.base import edge_force
 from pliant.parts.motion import Quaternion
 
 STEP = 1e-6

@@ -24,9 +24,17 @@ from pliant.engine import compiling, libraries
 from pliant.engine.c_code import kernel_code
 from pliant.engine.compiling import KERNEL_FLAGS, Source, is_sound
 from pliant.engine.kernel import Kernels, dense_function, frame_force_kernels, motion_kernels
-from pliant.engine.kernel_sources import kernel_library_source, note_name
 from pliant.engine.layout import KernelStruct
-from pliant.engine.libraries import CompileError, KernelCode, NoCompiler, build_library, find_compiler, load_kernels
+from pliant.engine.libraries import (
+    CompileError,
+    KernelCode,
+    NoCompiler,
+    build_library,
+    find_compiler,
+    kernel_library_source,
+    load_kernels,
+    note_name,
+)
 from pliant.engine.tables import build_tables
 from pliant.parts.external_load import DEAD, WRENCH
 from pliant.parts.motion import SCREW
@@ -114,7 +122,7 @@ def test_second_build_comes_from_the_cache(folder: Path) -> None:
     assert answer(first) == 1
     assert build(1) == first
     assert first.stat().st_mtime_ns == stamp
-    assert sorted(p.suffix for p in folder.iterdir()) == [compiling.SUFFIX, ".sum"]
+    assert sorted({p.suffix for p in folder.iterdir()} - {".lock"}) == [compiling.SUFFIX, ".sum"]
 
 
 def test_source_flags_and_name_are_part_of_the_key(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,7 +195,7 @@ def test_a_full_disk_is_reported_with_a_way_out(folder: Path, monkeypatch: pytes
 def test_refused_code_leaves_nothing_behind(folder: Path) -> None:
     with pytest.raises(CompileError, match="broken"):
         build_library("broken", {"a.c": "int f( {"}, ["a.c"], FLAGS)
-    assert list(folder.iterdir()) == []
+    assert [p.suffix for p in folder.iterdir()] == [".lock"]
 
 
 # -- compilers --------------------------------------------------------------------------------------------------------------
@@ -254,7 +262,7 @@ def test_processes_that_start_together_compile_once(folder: Path, tmp_path: Path
     compiler = wrapper(tmp_path / "cc", f'echo x >> "{tmp_path}/count"; sleep 1; exec $real "$@"')
     assert run_together(TOGETHER, 3, CC=compiler) == ["9", "9", "9"]
     assert (tmp_path / "count").read_text(encoding="ascii").split() == ["x"]
-    assert sorted(p.suffix for p in folder.iterdir()) == [compiling.SUFFIX, ".sum"]
+    assert sorted({p.suffix for p in folder.iterdir()} - {".lock"}) == [compiling.SUFFIX, ".sum"]
 
 
 def test_the_lock_of_a_killed_process_frees_itself(folder: Path) -> None:
@@ -273,11 +281,10 @@ def test_the_lock_of_a_killed_process_frees_itself(folder: Path) -> None:
     holder.kill()
     holder.wait()
     assert answer(build(10)) == 10  # at once: no time has to pass
-    assert not lock.exists()
 
 
 def test_a_lock_is_held_by_one_at_a_time(folder: Path) -> None:
-    """Many threads, each with a separate file for the lock, which is removed whenever it is released."""
+    """Many threads, each with the file of the lock open for itself."""
     folder.mkdir()
     inside, most, done = [0], [0], [0]
 
@@ -298,23 +305,16 @@ def test_a_lock_is_held_by_one_at_a_time(folder: Path) -> None:
         thread.join(60)
     assert most == [1]
     assert done[0] >= 300
-    assert list(folder.iterdir()) == []
 
 
 def test_what_killed_processes_leave_is_swept(folder: Path) -> None:
-    folder.mkdir()
-    for name in ("build-old", "build-answer-1-x", "build-other-2-x", "build-held-3-x"):
-        (folder / name).mkdir()
+    for name in ("build-old", "build-new"):
+        (folder / name).mkdir(parents=True)
         (folder / name / "kernels.c").touch()
-    for name in ("job-old.json", "part-old", "part-new", "stale.lock"):
-        (folder / name).touch()
     old = time.time() - 2 * compiling.ABANDONED
-    for left in ("build-old", "job-old.json", "part-old"):
-        os.utime(folder / left, (old, old))
-    with compiling._claimed(folder / f"held-3{compiling.SUFFIX}"):  # another process is compiling this one
-        build(11)
-        kept = {p.name for p in folder.iterdir() if p.suffix not in (compiling.SUFFIX, ".sum")}
-    assert kept == {"build-held-3-x", "held-3.lock", "part-new"}
+    os.utime(folder / "build-old", (old, old))
+    build(11)
+    assert [p.name for p in folder.glob("build-*")] == ["build-new"]
 
 
 # -- a cache that others can write to ---------------------------------------------------------------------------------------
@@ -385,21 +385,18 @@ sys.stdin.read()
 
 
 def test_an_unusable_cache_leaves_nothing_behind(folder: Path, tmp_path: Path) -> None:
-    """Not at the end of a process, and what a killed one leaves is removed by the next."""
+    """At the end of a process."""
     (tmp_path / "file").touch()
     (tmp_path / "tmp").mkdir()
     environment = {**os.environ, "PLIANT_CACHE": str(tmp_path / "file" / "cache"), "TMPDIR": str(tmp_path / "tmp")}
-    for kill in (True, False):
-        process = subprocess.Popen(
-            [sys.executable, "-c", UNUSABLE], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-        assert process.stdout is not None
-        assert Path(process.stdout.readline().strip()).parent.parent == tmp_path / "tmp"
-        (there,) = (tmp_path / "tmp").glob("pliant-cache-*")
-        assert f"-{process.pid}-" in there.name
-        if kill:
-            process.kill()
-        process.communicate()
+    process = subprocess.Popen(
+        [sys.executable, "-c", UNUSABLE], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert Path(process.stdout.readline().strip()).parent.parent == tmp_path / "tmp"
+    (there,) = (tmp_path / "tmp").glob("pliant-cache-*")
+    assert f"-{process.pid}-" in there.name
+    process.communicate()
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
@@ -564,7 +561,7 @@ def test_code_compiled_in_the_background_is_swapped_in(folder: Path, monkeypatch
     late = code.slots(["small_value"])
     assert late[0].call == row[1].call
     assert ctypes.sizeof(late) == ctypes.sizeof(KernelStruct)
-    assert until(lambda: not any(list(folder.glob(left)) for left in ("job-*", "build-*", "*.lock")))
+    assert until(lambda: not list(folder.glob("build-*")))
 
 
 def test_a_job_goes_on_when_its_process_ends(compiled_runtime: list[Path], folder: Path, tmp_path: Path) -> None:
@@ -585,8 +582,7 @@ print(load_kernels((motion_kernels(SCREW),)).is_native)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
-def test_a_killed_job_blocks_nobody(folder: Path, tmp_path: Path, how: signal.Signals) -> None:
+def test_a_killed_job_blocks_nobody(folder: Path, tmp_path: Path) -> None:
     folder.mkdir()
     made = Source("slow", SLOW, ["slow.c"], FLAGS, compiling.levels()[0])
     sleeper = wrapper(tmp_path / "cc", "exec sleep 30")
@@ -594,14 +590,10 @@ def test_a_killed_job_blocks_nobody(folder: Path, tmp_path: Path, how: signal.Si
     assert job is not None
     assert until(lambda: list(folder.glob("build-*")))
     assert until(lambda: list(folder.glob("*.lock")))
-    os.killpg(job.pid, how)
+    os.killpg(job.pid, signal.SIGKILL)
     job.wait(timeout=20)
-    if how == signal.SIGTERM:
-        assert list(folder.iterdir()) == []
-        return
     path = build_library("slow", SLOW, ["slow.c"], FLAGS)
     assert answer(path) == 1
-    assert sorted(p.suffix for p in folder.iterdir()) == [compiling.SUFFIX, ".sum"]
 
 
 def test_code_refused_in_the_background_is_said_once(

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pliant.engine.libraries import runtime
-from pliant.engine.pattern import Pattern, minimum_degree
+from pliant.engine.tables import Pattern, minimum_degree
 
 OK, SINGULAR = 0, 1
 fast = settings(max_examples=40, deadline=None)

@@ -16,7 +16,7 @@ import pliant
 from pliant.analysis.equilibrium import Equilibrium
 from pliant.analysis.linearize import StateSpace
 from pliant.analysis.modes import ModesResult
-from pliant.analysis.motion.plant import model_controllers
+from pliant.analysis.motion.sampled_control import model_controllers
 from pliant.control import (
     ConstraintControl,
     Coordinates,

@@ -319,7 +319,7 @@ def test_says_that_it_is_compiled(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     eqs = pliant.derive(pliant.load("pendulum"))
-    monkeypatch.setattr("pliant.fleet.engine.PATIENCE", 0.01)
+    monkeypatch.setattr("pliant.fleet.cpu.PATIENCE", 0.01)
     monkeypatch.setenv("PLIANT_CACHE", str(tmp_path))
     pliant.Fleet(eqs, 3, step=1e-3)
     assert "compiling code for a fleet of pendulum" in capsys.readouterr().err

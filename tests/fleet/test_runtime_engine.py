@@ -13,8 +13,8 @@ from test_fleet import ARM
 
 import pliant
 from pliant.analysis.integrators import method_by_name
+from pliant.fleet.cpu import Group
 from pliant.fleet.cuda_runtime_engine import exported_rows, program_text
-from pliant.fleet.engine import Group
 
 # a ball with friction on a slope, pushed by a force: contacts that stick and slide
 BALL = """

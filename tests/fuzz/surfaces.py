@@ -78,11 +78,15 @@ class Subject:
 
     @property
     def run(self) -> pliant.Result:
-        return self.once("run", lambda: pliant.simulate(self.eqs, STEP * STEPS, save_every=2 * STEP))
+        return self.once("run", lambda: self.simulated(STEP * STEPS, save_every=2 * STEP))
+
+    def simulated(self, until: float, **options: Any) -> pliant.Result:
+        """A motion, or its beginning: some robots vibrate a million times in a millisecond."""
+        return pliant.simulate(self.eqs, until, timeout=4 * PATIENCE, on_failure="return", **options)
 
     @property
     def rest(self) -> pliant.Equilibrium:
-        return self.once("rest", lambda: pliant.equilibrium(self.eqs))
+        return self.once("rest", lambda: pliant.equilibrium(self.eqs, timeout=8 * PATIENCE))
 
     def once(self, name: str, made: Callable[[], Any]) -> Any:
         """What several surfaces use, or the error that it ended with: a search that fails may have taken seconds."""
@@ -318,7 +322,7 @@ def other_methods(subject: Subject) -> None:
 
 def reduced(subject: Subject) -> None:
     if subject.eqs.constraint_names:
-        run = pliant.simulate(subject.eqs, 3 * STEP, formulation="reduced", save_every=STEP)
+        run = subject.simulated(3 * STEP, formulation="reduced", save_every=STEP)
         finite(run.q, "the reduced formulation")
 
 

@@ -42,7 +42,7 @@ from pliant.robot import RobotSpec
 from pliant.robot.analyses import analysis_names
 from pliant.robot.flat import HOMES
 from pliant.robot.flattening import flatten
-from pliant.robot.listing import coordinate_table
+from pliant.robot.structure import coordinate_table
 
 Data: TypeAlias = dict[str, Any]
 

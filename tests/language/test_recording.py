@@ -10,7 +10,7 @@ import scipy
 
 import pliant
 from pliant.language.arguments import ArgumentError
-from pliant.language.table_files import TableLimits, split_heading
+from pliant.language.recording import TableLimits, split_heading
 
 MODEL = """\
 pliant: 1
@@ -323,7 +323,7 @@ def test_long_tables_of_numbers_equal_short_ones(tmp_path, monkeypatch, separato
     text += "\n".join(f"{t!r}{separator}{x:.17g}" for t, x in rows) + end
     (tmp_path / "long.csv").write_text(text, newline="")
     fast = pliant.read_recording(tmp_path / "long.csv")
-    monkeypatch.setattr("pliant.language.table_files.TABLES", TableLimits(head=10_000))
+    monkeypatch.setattr("pliant.language.recording.TABLES", TableLimits(head=10_000))
     slow = pliant.read_recording(tmp_path / "long.csv")
     assert np.array_equal(fast.time, slow.time)
     assert np.array_equal(fast.column("x"), slow.column("x"))

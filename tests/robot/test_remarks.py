@@ -9,7 +9,7 @@ import pytest
 
 import pliant
 from pliant.cli import run
-from pliant.robot.templates import FOLDER, templates
+from pliant.robot.reader import FOLDER, templates
 
 ODD = """\
 pliant: 1

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.show.clips import run_clip
 from pliant.show.marks import PushMark, push_scale
-from pliant.show.scene import make_scene
+from pliant.show.scene import make_scene, run_clip
 from pliant.show.sketch import Drawing, front_view
 from pliant.show.stage import make_stage, with_equal_pushes
 

@@ -10,11 +10,9 @@ import pytest
 
 import pliant
 from pliant.cli import run as command
-from pliant.show.clips import Clip, result_clips, run_clip, spread_indices
-from pliant.show.page import block, encoded, figure_html, page, text
-from pliant.show.player import length_text, player_data, round_length
+from pliant.show.page import block, encoded, figure_html, length_text, page, player_data, round_length, text
 from pliant.show.report import report
-from pliant.show.scene import SceneMaker
+from pliant.show.scene import Clip, SceneMaker, result_clips, run_clip, spread_indices
 from pliant.show.stage import make_stage
 
 HOSTILE = """</script><script>window.hacked=1</script><img src=x onerror="window.hacked=2">'"&amp;\u2028\u202e{{7*7}}"""

@@ -13,9 +13,8 @@ import pliant
 from pliant.cli import run
 from pliant.robot.rod_switch import with_rod_model
 from pliant.show.camera import choose_camera, look_from
-from pliant.show.clips import CLIPS, most_frames, result_clips, start_clip
-from pliant.show.player import player
-from pliant.show.scene import make_scene
+from pliant.show.page import player
+from pliant.show.scene import CLIPS, make_scene, most_frames, result_clips, start_clip
 from pliant.show.sketch import Drawing, pose_of, save, sketch
 
 DOWN = np.array([0, 0, -9.81])

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.show.clips import run_scenes
-from pliant.show.scene import SceneMaker
+from pliant.show.scene import SceneMaker, run_scenes
 from pliant.show.sketch import Drawing, front_view
 from pliant.show.symbols import scene_copies
 

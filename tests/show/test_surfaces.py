@@ -10,13 +10,12 @@ import pytest
 mpl.use("Agg")
 
 import pliant
-from pliant.show.clips import run_clip
+from pliant.show.marks import right_triangles
 from pliant.show.page import encoded
 from pliant.show.report import report
-from pliant.show.scene import SceneMaker, make_scene
+from pliant.show.scene import SceneMaker, make_scene, run_clip
 from pliant.show.sketch import front_view, sketch
 from pliant.show.stage import make_stage
-from pliant.show.surfaces import right_triangles
 
 SEESAW = """
 pliant: 1

@@ -58,6 +58,6 @@ def test_an_address_will_do(cluster):
 
 
 def test_an_address_without_a_scheduler_is_said(monkeypatch):
-    monkeypatch.setattr("pliant.study.execution.PATIENCE", "1s")
+    monkeypatch.setattr("pliant.study.many.PATIENCE", "1s")
     with pytest.raises(pliant.ArgumentError, match="there is no Dask scheduler at"):
         pliant.equilibrium_many("stiff_flop", [{}], executor="tcp://127.0.0.1:9")

@@ -6,22 +6,18 @@ import numpy as np
 
 import pliant
 from pliant.study.analyses import Motions
-from pliant.study.execution import packed, run_block
+from pliant.study.many import packed, run_block
 from pliant.study.structures import Values
 
 
 def block_of(options, values, keep=("q", "output.tip")):
-    return run_block(*packed(pliant.derive("stiff_flop")), Motions(options, keep), values)
+    return run_block(*packed(pliant.derive("stiff_flop")), Motions(options, keep), values)[1]
 
 
-def test_a_block_holds_few_arrays_and_gives_back_all_outcomes():
+def test_a_block_gives_back_all_outcomes():
     wrong = Values({"length": -1.0})
     given = [Values(inputs={"p1": 1e4}), wrong, Values(inputs={"p1": 2e4})]
-    block = block_of({"until": 0.1}, given)
-    frames = []
-    travelled = pickle.loads(pickle.dumps(block, protocol=5, buffer_callback=frames.append), buffers=frames)
-    assert len(frames) == 2  # one for q, one for the tip
-    found = list(travelled)
+    found = pickle.loads(pickle.dumps(block_of({"until": 0.1}, given)))
     assert [x.status for x in found] == ["completed", "failed", "completed"]
     assert not found[1].arrays
     for k in (0, 2):
@@ -30,7 +26,7 @@ def test_a_block_holds_few_arrays_and_gives_back_all_outcomes():
         assert np.array_equal(found[k].arrays["output.tip"][1], alone["tip"].values)
 
 
-def test_what_is_not_computed_in_place_travels_too():
-    found = list(block_of({"until": 0.05}, [Values(inputs={"p1": 1e4})], keep=("kinetic",)))
+def test_what_is_not_computed_in_place_is_there_too():
+    found = block_of({"until": 0.05}, [Values(inputs={"p1": 1e4})], keep=("kinetic",))
     alone = pliant.simulate(pliant.derive("stiff_flop"), 0.05, inputs={"p1": 1e4})
     assert np.array_equal(found[0].arrays["kinetic"][1], alone.recorded["kinetic"])

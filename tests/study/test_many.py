@@ -8,7 +8,7 @@ import pytest
 
 import pliant
 from pliant import ArgumentError
-from pliant.study.execution import LARGEST_TASK, _TaskSize
+from pliant.study.many import LARGEST_TASK, _TaskSize
 
 
 @pytest.fixture(scope="module")

@@ -26,19 +26,32 @@ from pliant.engine.model.model import Model
 from pliant.engine.state import rate_name
 from pliant.language import dimension as dim
 from pliant.language.arguments import ArgumentError, choice, file_name, known_keywords, positive
-from pliant.language.base import IN_FILE, InPython, OneOrList, OrObject, Part, Problem, WordMappingOrObject, read_errors
+from pliant.language.base import (
+    IN_FILE,
+    InPython,
+    OneOrList,
+    OrObject,
+    Part,
+    Problem,
+    WordMappingOrObject,
+    problems_of,
+    read_errors,
+)
 from pliant.language.dimension import Dimension
 from pliant.language.evaluate import UNKNOWN, to_node
-from pliant.language.faults import ExpressionError
+from pliant.language.faults import ExpressionError, Fault, SpecError
 from pliant.language.limits import DeadlineExceeded, current_limit, time_limit
 from pliant.language.message_text import KeyPath, suggestion
 from pliant.language.names import CoordinateName
 from pliant.language.parameter import wrong_dimension
-from pliant.language.public_names import analyses
+from pliant.language.provided import analyses
 from pliant.language.scalar import Quantity, Scalar
+from pliant.language.source import Source
 from pliant.language.traversal import Leaf, map_leaves
 from pliant.language.units import parse_unit
-from pliant.robot.analyses import AnalysisOptions
+from pliant.robot.analyses import AnalysisOptions, ListedAnalysis
+from pliant.robot.robot import RobotSpec, check_meaning
+from pliant.robot.semantic_checks import UnreadableEntries
 
 ValuesByName: TypeAlias = dict[str, Annotated[float, Quantity(None)]]
 """Values by name, each with or without a unit."""
@@ -207,7 +220,7 @@ class Analysis(AnalysisOptions):
         for path, message, hint in self.faults(eqs.model):
             raise ArgumentError(f"{'.'.join(map(str, path))}: {message}", hint)
         made = self.in_si(eqs)
-        for path, message, hint in made.problems(float):
+        for path, message, hint in problems_of(made, float):
             raise ArgumentError(f"{'.'.join(map(str, path))}: {message}", hint)
         around = current_limit()
         with time_limit(seconds) as limit:
@@ -358,3 +371,50 @@ def function_of(kind: Callable[Options, Runs[Found]]) -> Callable[Concatenate[Eq
     analyse.__doc__ = made.documentation()
     analyse.__signature__ = signature  # type: ignore[attr-defined]
     return known_keywords(analyse)
+
+
+def analysis_of(listed: ListedAnalysis) -> Analysis:
+    """The analysis with the options of its entry; raises ValidationError."""
+    return analysis(listed.name).of_file(listed.options)
+
+
+def read_analyses(analyses: tuple[ListedAnalysis, ...], source: Source) -> tuple[list[Analysis | None], list[Fault]]:
+    """The listed analyses with their options, and the faults of those that cannot be read."""
+    made: list[Analysis | None] = []
+    faults: list[Fault] = []
+    for index, listed in enumerate(analyses):
+        try:
+            made.append(analysis_of(listed))
+        except ValidationError as error:
+            made.append(None)
+            for path, message, hint in read_errors(error):
+                faults.append(source.fault(("analyses", index, listed.name, *path), message, hint))
+    return made, faults
+
+
+def listed_analyses(analyses: tuple[ListedAnalysis, ...], source: Source) -> list[Analysis]:
+    """The listed analyses with their options; raises SpecError with all faults."""
+    made, faults = read_analyses(analyses, source)
+    if faults:
+        raise SpecError(faults, source.file)
+    return [one for one in made if one is not None]
+
+
+def analysis_faults(spec: RobotSpec, model: Model) -> list[Fault]:
+    """All faults in the listed analyses. model: that of the flattened spec."""
+    made, faults = read_analyses(spec.analyses, spec.source)
+    named = [
+        (k, listed.name, one)
+        for k, (listed, one) in enumerate(zip(spec.analyses, made, strict=True))
+        if one is not None
+    ]
+    # as parts of the model, their values and references are checked like those of all parts
+    entries = {k: {name: one} for k, name, one in named}
+    among = spec.model_copy(update={"analyses": tuple(entries.get(k, {}) for k in range(len(made)))}).with_source(
+        spec.source
+    )
+    faults += [fault for fault in check_meaning(among, UnreadableEntries())[0] if fault.path.startswith("analyses[")]
+    if not faults:
+        for k, name, one in named:
+            faults += [spec.source.fault(("analyses", k, name, *path), *what) for path, *what in one.faults(model)]
+    return faults

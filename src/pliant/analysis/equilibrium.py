@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
@@ -10,13 +11,11 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 
 from pliant.analysis.base import Analysis, PoseGiven, PureNumber, Seconds, function_of
-from pliant.analysis.numerics.coordinate_rows import coordinate_rows
 from pliant.analysis.numerics.labelled_arrays import Variable
 from pliant.analysis.numerics.state import assemble, driven_words, given_state, moved_onto_constraints
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.remark import RemarkRule, remark
-from pliant.analysis.remarks.contact_remarks import friction_supports, sliding_words
-from pliant.analysis.remarks.crossing_surfaces import overlapping_parts
+from pliant.analysis.remarks.contact_remarks import friction_supports, overlapping_parts, sliding_words
 from pliant.analysis.remarks.input_limits import inputs_beyond_limits
 from pliant.analysis.remarks.validity import (
     beyond_range,
@@ -32,14 +31,60 @@ from pliant.engine.contacts import Contacts, contacts_at_rest, from_here
 from pliant.engine.equations import Equations, with_remembered
 from pliant.engine.frames import FrameMotion
 from pliant.engine.input_values import inputs_at_time
+from pliant.engine.model.model import Model
 from pliant.engine.outputs import evaluate_outputs, output_axes, output_units
 from pliant.engine.state import State
 from pliant.language.base import Problem, positive
 from pliant.language.limits import time_is_up
 from pliant.language.message_text import enumeration, unit_after_value
-from pliant.language.table_files import heading
+from pliant.language.recording import heading
 
-SHOWN = 24
+FEW = 12
+"""Robots with at most this many coordinates have one row for each."""
+MOST_GROUPS = 24
+"""With more groups, each rod or mesh has one row."""
+
+
+@dataclass(frozen=True)
+class CoordinateRow:
+    """A row: a name, or the first and the last name of a group; the SI unit (empty if none); a value, or the range of a group."""
+
+    name: str
+    unit: str
+    value: str
+    count: int = 1
+
+
+def coordinate_rows(model: Model, q: np.ndarray) -> list[CoordinateRow]:
+    """The rows of a pose q."""
+    named = [(name, "" if c.is_rotation else c.unit) for c in model.coordinates for name in c.q_names]
+    every = [(name, unit, float(x)) for (name, unit), x in zip(named, q.tolist(), strict=True)]
+    parts = {*model.spec.rods, *model.spec.meshes}
+    if len(every) <= FEW:
+        return [_row([one]) for one in every]
+    own = [_row([one]) for one in every if one[0].partition(".")[0] not in parts]
+    groups: dict[tuple[str, ...], list[tuple[str, str, float]]] = {}
+    for one in every:
+        part, _, label = one[0].partition(".")
+        if part in parts:
+            groups.setdefault((part, re.sub(r"\d+", "", label)), []).append(one)
+    if len(groups) > MOST_GROUPS:
+        whole: dict[str, int] = {}
+        for (part, _), entries in groups.items():
+            whole[part] = whole.get(part, 0) + len(entries)
+        return own + [CoordinateRow(part, "", f"{count} coordinates", count) for part, count in whole.items()]
+    return own + [_row(entries) for entries in groups.values()]
+
+
+def _row(entries: Sequence[tuple[str, str, float]]) -> CoordinateRow:
+    (name, unit, _), values = entries[0], [x for _, _, x in entries]
+    low, high = (f"{x + 0.0:.6g}" for x in (min(values), max(values)))
+    shown = f"{values[0]:.9g}" if len(entries) == 1 else low if low == high else f"{low} to {high}"
+    name = name if len(entries) == 1 else f"{name} ... {entries[-1][0].partition('.')[2]}"
+    return CoordinateRow(name, "" if unit in ("-", "") else unit, shown, len(entries))
+
+
+PAIRS_SHOWN = 24
 """Number of coordinates of a short table."""
 
 
@@ -133,13 +178,16 @@ class Equilibrium(AnalysisResult):
         outputs = [(heading(name, units[name]), number_text(value)) for name, value in self.outputs.items()]
         rows = coordinate_rows(eqs.model, self.q)
         coordinates = [(heading(row.name, row.unit), row.value) for row in rows]
-        if len(self.q) > sum(row.count == 1 for row in rows[:SHOWN]):
-            coordinates.insert(SHOWN, ("...", f"{len(self.q)} in all: `coordinates`, --json"))
+        if len(self.q) > sum(row.count == 1 for row in rows[:PAIRS_SHOWN]):
+            coordinates.insert(PAIRS_SHOWN, ("...", f"{len(self.q)} in all: `coordinates`, --json"))
         balance = [("largest unbalanced force", f"{self.residual:.2g}")]
         tables = (("input", self.input_rows), ("output", outputs), ("coordinate", coordinates), ("", balance))
         return tuple(
             Sheet(
-                (what, "value" if what else ""), tuple(pairs), first=first_rows(len(pairs), SHOWN + 1), words=f"{what}s"
+                (what, "value" if what else ""),
+                tuple(pairs),
+                first=first_rows(len(pairs), PAIRS_SHOWN + 1),
+                words=f"{what}s",
             )
             for what, pairs in tables
             if pairs

@@ -14,7 +14,7 @@ from pydantic import Field
 from pliant.analysis.base import Analysis, AnyNumber, Metres, Option, PoseGiven, PureNumber, function_of
 from pliant.analysis.numerics.blas_threads import on_one_blas_thread
 from pliant.analysis.numerics.configuration_group import ConfigurationGroup
-from pliant.analysis.numerics.independent_coordinates import null_space
+from pliant.analysis.numerics.saddle import null_space
 from pliant.analysis.numerics.state import assemble, given_state
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.remark import remark
@@ -62,14 +62,9 @@ class Manipulability:
 
 @on_one_blas_thread
 def manipulability(
-    eqs: Equations,
-    frame: str,
-    q: Any,
-    *,
-    rotation: bool = False,
-    per_radian: float = 1.0,
+    eqs: Equations, frame: str, q: Any, *, rotation: bool = False, per_radian: float = 1.0,
     parameters: Values | None = None,
-) -> Manipulability:
+) -> Manipulability:  # fmt: skip
     """Manipulability of a frame in a pose (positions or a State): of its velocity, with `rotation` of its angular velocity too.
 
     per_radian: length [m] by which angular velocities are scaled if both are used. Constraints are respected.

@@ -9,11 +9,12 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from pliant.analysis.base import Analysis, CoordinateNames, Seconds, SignalNames, StateGiven, function_of, unknown_name
-from pliant.analysis.linear.prescribed_motions import PrescribedMotions
 from pliant.analysis.linear.small_motion import (
+    PrescribedMotions,
     at_rest,
     first_order,
     imbalance,
+    kinked_pose,
     largest_force,
     unbalanced_pose,
     unsteadiness,
@@ -305,7 +306,7 @@ class Linearize(Analysis):
     result = StateSpace
     remarks = (
         moved_onto_constraints, friction_of_tendons_linearized, contacts_linearized, inputs_beyond_limits, unbalanced_pose,
-        momentary, outputs_without_derivative,
+        kinked_pose, momentary, outputs_without_derivative,
     )  # fmt: skip
 
     at: StateGiven = "equilibrium"

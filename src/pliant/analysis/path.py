@@ -34,8 +34,17 @@ from pliant.analysis.remark import remark
 from pliant.analysis.remarks.input_limits import inputs_beyond_limits
 from pliant.analysis.remarks.validity import friction_of_tendons_at_rest
 from pliant.analysis.result import Along, AnalysisResult, Poses, Sheet, number_text
-from pliant.analysis.statics.arc_length import ArcLengthStatics, Direction, PathParameter
-from pliant.analysis.statics.path_following import Branch, PathFollower, PathPoint, PathRecord, first_point, leading
+from pliant.analysis.statics.arc_length import (
+    ArcLengthStatics,
+    Branch,
+    Direction,
+    PathFollower,
+    PathParameter,
+    PathPoint,
+    PathRecord,
+    first_point,
+    leading,
+)
 from pliant.engine.contacts import Contacts, from_here
 from pliant.engine.equations import Equations
 from pliant.engine.input_values import inputs_at_time
@@ -46,7 +55,7 @@ from pliant.language.arguments import ArgumentError
 from pliant.language.base import Problem, positive
 from pliant.language.message_text import unit_text
 from pliant.language.names import outputs_named, stacked, with_repeated
-from pliant.language.table_files import heading
+from pliant.language.recording import heading
 
 SHOWN = 8
 """Number of points of a table, besides the ends and the special points."""

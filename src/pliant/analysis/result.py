@@ -17,9 +17,9 @@ import numpy as np
 from pliant.analysis.numerics.contact_table import NAMES, THINGS, contact_variables, contacts_at_time
 from pliant.analysis.numerics.labelled_arrays import LabelledArrays, Variable, named_axes
 from pliant.analysis.numerics.netcdf_files import partial_path, save_dataset
+from pliant.analysis.numerics.result import versions
 from pliant.analysis.numerics.state import AssembledState, assemble
 from pliant.analysis.numerics.status import Status
-from pliant.analysis.numerics.versions import versions
 from pliant.analysis.remark import Remark, remarks_on
 from pliant.engine.binding import Binding
 from pliant.engine.contacts import Contacts

@@ -28,8 +28,7 @@ from pliant.analysis.base import (
     unknown_name,
 )
 from pliant.analysis.equilibrium import equilibrium
-from pliant.analysis.numerics.independent_coordinates import PartitionError, partition
-from pliant.analysis.numerics.saddle import saddle_matrix
+from pliant.analysis.numerics.saddle import PartitionError, partition, saddle_matrix
 from pliant.analysis.numerics.state import AssemblyError, assemble
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.remark import remark
@@ -210,7 +209,7 @@ def at_rest(
     columns = [eqs.inputs.index(name) for name in names]
     to_frame = here.frame_jacobian(frame, q)[:3]
     right = np.hstack([np.vstack([-forces, rows])[:, columns], np.vstack([to_frame.T, np.zeros((len(signals), 3))])])
-    sizes = np.sqrt(np.maximum(np.abs(matrix).max(axis=1), 1e-300))
+    sizes = np.sqrt(np.maximum(np.abs(matrix).max(axis=1, initial=0.0), 1e-300))
     scaled = matrix / sizes[:, None] / sizes
     if not len(scaled) or 1 / max(np.linalg.cond(scaled), 1.0) < NUMBERS.singular:
         moves = np.full((3, right.shape[1]), np.nan)

@@ -1,10 +1,10 @@
 """The command line: each command is a function in one of the modules listed here, and calls the package."""
 
-from __future__ import annotations
-
 import errno
 import gc
+import io
 import os
+import re
 import sys
 import traceback
 import warnings
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from keyword import iskeyword
-from typing import Any
+from typing import IO, Any
 
 import typer
 from typer.completion import completion_init
@@ -35,14 +35,14 @@ from pliant.cli.common import (
     with_choices,
     with_timeout,
 )
-from pliant.cli.process import limit_memory, memory_words, prepare_streams
-from pliant.cli.usage_errors import check_values, empty_argument, usage_failure
-from pliant.language import public_names
+from pliant.language import provided
 from pliant.language.faults import SpecError
+from pliant.language.limits import VARIABLE, limits
+from pliant.language.message_text import own_word
 
 ANALYSIS = "analysis"
 """Module with the commands of analyses."""
-OWN = {"path": ("path", public_names.summary("path"))}
+OWN = {"path": ("path", provided.summary("path"))}
 """Commands of analyses that have a function of their own."""
 COMMANDS = {
     "new": ("models", "Write a commented model file to start from."),
@@ -50,10 +50,10 @@ COMMANDS = {
     "show": ("models", "Show a robot as tables."),
     "models": ("models", "List the bundled robots."),
     "schema": ("models", "Print the JSON Schema of the language."),
-    "import": ("importing", "Convert a URDF or MJCF file to a model file."),
-    "mesh": ("importing", "Read a mesh file and summarize it: nodes, edges, size, merged nodes."),
+    "import": ("models", "Convert a URDF or MJCF file to a model file."),
+    "mesh": ("models", "Read a mesh file and summarize it: nodes, edges, size, merged nodes."),
     "equations": (ANALYSIS, "Print the equations of motion: in full for small robots, by element for others."),
-    **{name: OWN.get(name) or (ANALYSIS, public_names.summary(name)) for name in public_names.analyses()},
+    **{name: OWN.get(name) or (ANALYSIS, provided.summary(name)) for name in provided.analyses()},
     "hold": (
         "holding",
         "Find the equilibrium with given values of coordinates or positions, and the inputs that hold it.",
@@ -216,7 +216,7 @@ class Commands(TyperGroup):
 def function_of(name: str) -> Any:
     """The function of a command, with a trailing underscore if the name is a Python keyword. Imports its module."""
     module = import_module(f"pliant.cli.{COMMANDS[name][0]}")
-    if name in public_names.analyses() and name not in OWN:
+    if name in provided.analyses() and name not in OWN:
         return module.command_of(name)
     return getattr(module, f"{name}_" if iskeyword(name) else name)
 
@@ -257,3 +257,139 @@ def application() -> Any:
 
 def _entry() -> None:
     """Placeholder for a command in the list of commands."""
+
+
+class _Forgiving(io.FileIO):
+    """A file that drops what cannot be written: a lost remark must not cost the results of a computation."""
+
+    def write(self, data: Any) -> int:
+        try:
+            return super().write(data) or 0
+        except OSError:
+            return len(data)
+
+
+def prepare_streams() -> None:
+    """Replace closed streams, let stderr never fail, and escape characters that the encoding of stdout lacks.
+
+    Without this, `print(..., file=sys.stderr)` writes to stdout if stderr is closed, into the JSON object.
+    """
+    if sys.stdout is None:
+        sys.stdout = _nowhere()
+    elif isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+    own = sys.__stderr__
+    if sys.stderr is None:
+        sys.stderr = _nowhere()
+    elif own is not None and sys.stderr is own:  # not one that a caller in Python put there
+        raw = _Forgiving(own.fileno(), "w", closefd=False)
+        sys.stderr = io.TextIOWrapper(
+            io.BufferedWriter(raw), own.encoding, "backslashreplace", line_buffering=True, write_through=True
+        )
+
+
+def _nowhere() -> IO[str]:
+    return open(os.devnull, "w", encoding="utf-8")
+
+
+if sys.platform != "win32":
+    import resource
+
+
+def limit_memory() -> None:
+    """Limit the address space of this process and its children, if a limit is set and the system supports it."""
+    try:
+        most = limits().memory
+    except SpecError:
+        return  # the command reports the error
+    if most is None:
+        return
+    if sys.platform == "win32":
+        print("pliant: this system has no limit on the memory of a process", file=sys.stderr)
+        return
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (min(int(most), hard) if hard >= 0 else int(most), hard))
+
+
+def memory_words() -> str:
+    """The hint for errors of insufficient memory."""
+    most = limits().memory
+    return "close other programs" if most is None else f"{VARIABLE} allows {most / 1e6:g} MB"
+
+
+REASONS = (
+    (r"valid (?:number|float)", "is not a number"),
+    (r"valid integer", "is not an integer"),
+    (r"greater than or equal to (\S+)", "must be at least {0}"),
+    (r"less than or equal to (\S+)", "must be at most {0}"),
+    (r"greater than (\S+)", "must be above {0}"),
+    (r"less than (\S+)", "must be below {0}"),
+    (r"the range ([^<\s]+)<=x<=(\S+?)\.?$", "must be between {0} and {1}"),
+    (r"the range x>=(\S+?)\.?$", "must be at least {0}"),
+    (r"the range x<=(\S+?)\.?$", "must be at most {0}"),
+    (r"the range x>(\S+?)\.?$", "must be above {0}"),
+    (r"the range x<(\S+?)\.?$", "must be below {0}"),
+)
+"""Patterns of the messages of the option parser in its various versions, and their replacements."""
+
+
+def empty_argument(arguments: Sequence[str]) -> Failure | None:
+    """The failure of the first empty argument or option value, if any; no command accepts these."""
+    for before, word in zip(("", *arguments), arguments, strict=False):
+        name, equals, value = word.partition("=")
+        if equals and not value and name.startswith("--"):
+            return Failure(f"{name} is empty", "give it a value, or leave it out")
+        if not word:
+            what = before if before.startswith("-") else "an argument"
+            return Failure(f"{what} is empty", "give it a value, or leave it out")
+    return None
+
+
+def check_values(command: Any, arguments: Sequence[str]) -> None:
+    """Reject an option without its value if another option follows, which would be read as the value."""
+    options = [parameter for parameter in command.params if parameter.param_type_name == "option"]
+    known = {name: not option.is_flag for option in options for name in (*option.opts, *option.secondary_opts)}
+    known |= {"-h": False, "--help": False}
+    words = iter(arguments)
+    for word in words:
+        if word == "--":
+            return
+        if known.get(word) and (value := next(words, None)) in known:
+            raise CommandError(f"{word} needs a value; '{value}' is an option", f"write {word} VALUE {value}")
+
+
+def usage_failure(error: Any, arguments: Sequence[str]) -> Failure:
+    """The failure of an error of the option parser, with the value, which the parser's message omits."""
+    command = next((word for word in arguments if not word.startswith("-")), "")
+    known = getattr(getattr(error, "ctx", None), "command", None)
+    help_hint = (
+        f"see pliant {command} --help" if command and known is not None and error.ctx.info_name == command else ""
+    )
+    name = str(getattr(error, "option_name", "")).lstrip("-").replace("-", "_")
+    if name and (own := own_word(name, [parameter.name or "" for parameter in getattr(known, "params", [])])):
+        return Failure(f"no such option: {error.option_name}", f"write --{own.replace('_', '-')}")
+    hint = help_hint or "see pliant --help"
+    options = getattr(getattr(error, "param", None), "opts", ())
+    given = _given(options, arguments)
+    for pattern, words in REASONS:
+        found = re.search(pattern, getattr(error, "message", "") or "")
+        if found and given is not None:
+            option, value = given
+            reason = words.format(
+                *(limit.rstrip("0").rstrip(".") if "." in limit else limit for limit in found.groups())
+            )
+            message = f"{option} {value}: {value!r} {reason}" if "{" not in words else f"{option} {reason}, not {value}"
+            return Failure(message, hint)
+    return Failure(error.format_message(), hint)
+
+
+def _given(options: Sequence[str], arguments: Sequence[str]) -> tuple[str, str] | None:
+    """The option as written, and its value, if the arguments contain it."""
+    for k, word in enumerate(arguments):
+        name, equals, value = word.partition("=")
+        if name in options:
+            if equals:
+                return name, value
+            if k + 1 < len(arguments):
+                return name, arguments[k + 1]
+    return None

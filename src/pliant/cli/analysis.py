@@ -1,8 +1,6 @@
 """The commands of analyses: one for each class of `pliant.analysis`, whose options are its fields; `run`, which runs those that a
 model lists; and `equations`."""
 
-from __future__ import annotations
-
 import inspect
 import os
 import re
@@ -12,9 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from pliant.analysis.base import Analysis, analysis
+from pliant.analysis.base import Analysis, analysis, analysis_faults, analysis_of, listed_analyses
 from pliant.analysis.derivation.derive import derive
-from pliant.analysis.listed import analysis_faults, analysis_of, listed_analyses
 from pliant.analysis.numerics.netcdf_files import partial_path
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.result import AnalysisResult
@@ -37,13 +34,13 @@ from pliant.cli.common import (
     Json,
     Model,
     ModelOptions,
+    ProgressLine,
     console,
     print_json,
     say,
 )
 from pliant.cli.model_argument import load_model, read_inputs, with_inputs
 from pliant.cli.options import in_si, with_options
-from pliant.cli.progress import ProgressLine
 from pliant.engine.equations import Equations
 from pliant.language.faults import SpecError
 from pliant.language.provided import called

@@ -1,7 +1,5 @@
 """The command `cite`: how to cite Pliant, from CITATION.cff."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any
 

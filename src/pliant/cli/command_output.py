@@ -1,7 +1,5 @@
 """Output of the analysis commands: tables, JSON, files and reports."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 from collections.abc import Sequence
@@ -12,8 +10,8 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from pliant.analysis.numerics.independent_coordinates import PartitionError
 from pliant.analysis.numerics.netcdf_files import ResultFileError, partial_path
+from pliant.analysis.numerics.saddle import PartitionError
 from pliant.analysis.numerics.state import AssemblyError
 from pliant.analysis.numerics.status import AnalysisFailed, Status
 from pliant.analysis.result import AnalysisResult, Sheet

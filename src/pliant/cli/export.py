@@ -3,8 +3,6 @@
 Its options are those of the targets: one for the file or folder of each, and one for each of their fields.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """The command `hold`: the inputs that hold coordinates, or components of positions of frames, at rest."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -23,7 +21,7 @@ from pliant.engine.equations import Equations
 from pliant.engine.input_values import inputs_at_time
 from pliant.language.base import Part
 from pliant.language.message_text import suggestion
-from pliant.parts.output.motion import FrameOutput
+from pliant.parts.output.quantities import FrameOutput
 
 
 class HeldPose(Part):

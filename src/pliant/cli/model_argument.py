@@ -1,7 +1,5 @@
 """The argument of a command, a model or a saved result (which contains its model), and values of parameters and inputs."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,15 +11,14 @@ from pliant.cli.common import CommandError, ModelOptions
 from pliant.engine.core import check_names
 from pliant.engine.equations import Equations, say_once
 from pliant.engine.input_values import expanded_inputs, inputs_at_time, inputs_over_time, names_in
-from pliant.engine.model.recorded_inputs import recorded_inputs
+from pliant.identify.recording import recorded_inputs
 from pliant.io.results import load_result
 from pliant.language.arguments import ArgumentError
 from pliant.language.evaluate import to_node
 from pliant.language.faults import ExpressionError, SpecError
 from pliant.language.parameter import parameter_dimensions, wrong_dimension
-from pliant.language.recording import read_recording
+from pliant.language.recording import READERS, WORKBOOKS, read_recording
 from pliant.language.source import SET_FILE
-from pliant.language.table_files import READERS, WORKBOOKS
 from pliant.robot.reader import load, load_text
 from pliant.robot.robot import RobotSpec
 from pliant.robot.rod_switch import with_rod_model

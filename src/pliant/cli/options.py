@@ -1,7 +1,5 @@
 """Options of the analysis commands, generated from the fields of the analyses."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """The command `path`: the analysis of this name, from points of saved paths, and with a plot."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 import typer

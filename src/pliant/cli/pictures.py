@@ -1,7 +1,5 @@
 """Commands that draw: `picture` (a pose), `film` (a saved result) and `view` (a live page in the browser)."""
 
-from __future__ import annotations
-
 import io
 import sys
 import webbrowser
@@ -22,6 +20,7 @@ from pliant.cli.common import (
     Inputs,
     Json,
     Labels,
+    Line,
     ModelOptions,
     Size,
     View,
@@ -31,16 +30,15 @@ from pliant.cli.common import (
 )
 from pliant.cli.model_argument import RESULT_ENDING, open_subject, with_inputs
 from pliant.cli.options import in_si, with_options
-from pliant.cli.progress import Line
 from pliant.engine.equations import Equations
 from pliant.engine.state import State
 from pliant.language.arguments import ArgumentError
 from pliant.language.base import Part
 from pliant.language.scalar import Time
-from pliant.show.clips import parameters_of_run
 from pliant.show.film import Film
 from pliant.show.film import film as make_film
 from pliant.show.live_page import LivePage, check_host, free_port, start_server, tunnel_advice
+from pliant.show.scene import parameters_of_run
 from pliant.show.sketch import save, sketch
 
 

@@ -1,7 +1,5 @@
 """The command `sweep`: run an analysis for many cases, and show the results."""
 
-from __future__ import annotations
-
 import json as plain_json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -33,7 +31,7 @@ from pliant.engine.equations import Equations
 from pliant.language.base import read_errors
 from pliant.language.limits import time_is_up
 from pliant.language.message_text import suggestion
-from pliant.language.public_names import analyses
+from pliant.language.provided import analyses
 from pliant.robot.reader import load_text
 from pliant.show import plot as draw
 from pliant.show.report import SweepContent

@@ -1,7 +1,5 @@
 """The command `validate`: compute cases with known answers."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from itertools import count, groupby
@@ -13,8 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pliant.cli.command_output import Report, check_report
-from pliant.cli.common import INTERNAL, CommandError, Json, console, print_json, say
-from pliant.cli.progress import Line
+from pliant.cli.common import INTERNAL, CommandError, Json, Line, console, print_json, say
 from pliant.language.arguments import ArgumentError
 from pliant.validation.case import (
     Case,

@@ -3,23 +3,25 @@
 The fields of those that model files may describe are in `robot/controllers.py`; `described.py` designs controllers from them.
 """
 
-from pliant.control.closed_loop import ClosedLoop, closed_loop
-from pliant.control.constraint import ConstraintControl
-from pliant.control.decentralized import Group, decentralized_lqr
-from pliant.control.discrete import DiscreteStateSpace, Mode, discretize, system_modes
+from pliant.control.discrete import DiscreteStateSpace, Mode, Reduction, Spillover, discretize, reduce, system_modes
 from pliant.control.extended_kalman import ContactObserver, ExtendedKalman, StiffnessEstimate
-from pliant.control.feedback import StateFeedback, Tracking
+from pliant.control.feedback import ClosedLoop, StateFeedback, Tracking, closed_loop
 from pliant.control.fmu import Fmu
 from pliant.control.limits import Allocation, DesignError, Limits, OutOfReach, allocate
-from pliant.control.lqr import Observer, Regulator, kalman, lqr, luenberger
-from pliant.control.orientation_task import FrameDirection, FrameOrientation, frame_pose
-from pliant.control.pid import Pid, PidControl
+from pliant.control.lqr import Group, Observer, Regulator, decentralized_lqr, kalman, lqr, luenberger
+from pliant.control.path_control import ConstraintControl, Pid, PidControl
 from pliant.control.predictive import Predictive, StepTimes
-from pliant.control.quasistatic_control import ContactForce, PlanePosition, StaticControl
-from pliant.control.quasistatic_planning import plan_slow
-from pliant.control.reduction import Reduction, Spillover, reduce
+from pliant.control.quasistatic import ContactForce, PlanePosition, StaticControl, plan_slow
 from pliant.control.static_model import rest_with
-from pliant.control.task import Coordinates, FramePosition, Reference, Several
+from pliant.control.task import (
+    Coordinates,
+    FrameDirection,
+    FrameOrientation,
+    FramePosition,
+    Reference,
+    Several,
+    frame_pose,
+)
 from pliant.control.trajectory import Goal, Sphere, Trajectory, plan
 
 __all__ = [

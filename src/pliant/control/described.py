@@ -1,7 +1,5 @@
 """The controllers that a model describes, designed for its equations: `robot/controllers.py` has their fields."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -11,23 +9,17 @@ import numpy as np
 
 from pliant.analysis.equilibrium import Equilibrium, equilibrium
 from pliant.analysis.linearize import StateSpace, linearize
-from pliant.analysis.motion.plant import Plant
-from pliant.analysis.motion.sampled_control import Controller
-from pliant.control.closed_loop import closed_loop
-from pliant.control.constraint import ConstraintControl
-from pliant.control.decentralized import Group, decentralized_lqr
-from pliant.control.discrete import discretize
-from pliant.control.feedback import StateFeedback
+from pliant.analysis.motion.sampled_control import Controller, Plant
+from pliant.control.discrete import Reduction, discretize, reduce
+from pliant.control.feedback import StateFeedback, closed_loop
 from pliant.control.limits import Limits
-from pliant.control.lqr import Observer, Weights, kalman, lqr, weight_matrix
-from pliant.control.orientation_task import FrameDirection, FrameOrientation
-from pliant.control.pid import Pid, PidControl
-from pliant.control.quasistatic_control import ContactForce, PlanePosition, StaticControl
-from pliant.control.reduction import Reduction, reduce
+from pliant.control.lqr import Group, Observer, Weights, decentralized_lqr, kalman, lqr, weight_matrix
+from pliant.control.path_control import ConstraintControl, Pid, PidControl
+from pliant.control.quasistatic import ContactForce, PlanePosition, StaticControl
 from pliant.control.static_model import rest_with
-from pliant.control.task import Coordinates, FramePosition, Reference, Several, Task
-from pliant.engine.model.placement_matrices import rotation
+from pliant.control.task import Coordinates, FrameDirection, FrameOrientation, FramePosition, Reference, Several, Task
 from pliant.language.scalar import Scalar
+from pliant.parts.assembly.placement_matrices import rotation
 from pliant.robot.controllers import (
     ConstraintControlSpec,
     ControllerBase,

@@ -1,7 +1,5 @@
 """Extended Kalman filter: estimates the state of the nonlinear model from measured outputs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 

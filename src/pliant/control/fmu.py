@@ -3,8 +3,6 @@
 The FMU is run by FMPy (`pip install 'pliant[fmi]'`). It is native code: run only those that you trust.
 """
 
-from __future__ import annotations
-
 import lzma
 import os
 import re

@@ -1,7 +1,5 @@
 """Actuator limits: bounds and rates, optimal commands within them, and warnings about saturation."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -4,8 +4,6 @@ The model is linearized about the current state at every sample (exact derivativ
 a zero-order hold), which turns the search into a quadratic program with bounds on inputs and their rates.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Inputs that produce a given motion."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, cast
@@ -11,7 +9,7 @@ import scipy
 from pydantic import Field
 
 from pliant.analysis.base import Analysis, Seconds, SignalNames, StateGiven, ValuesByName, function_of, named_values
-from pliant.analysis.numerics.independent_coordinates import null_space
+from pliant.analysis.numerics.saddle import null_space
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.result import Along, AnalysisResult, Sheet
 from pliant.analysis.states import state_at
@@ -97,7 +95,6 @@ class Actuation(AnalysisResult):
         return tuple(name for name, flag in zip(self.used, self.held_back, strict=True) if flag)
 
     def sheets(self) -> tuple[Sheet, ...]:
-        """The inputs, and the forces that they cannot produce."""
         units = {name: unit_after_value(self.equations.model.environment.dimension(name)).strip() for name in self.used}
         rows = tuple((name, f"{x:.6g} {units[name]}".strip(), "at its limit" if name in self.at_limits else "")
                      for name, x in self.inputs.items())  # fmt: skip
@@ -339,12 +336,10 @@ class RequiredInputs(Analysis):
     """Metric of forces (nv x nv); default: the mass matrix (`ForceMetric`)."""
 
     def faults(self, model: Model) -> Iterator[Problem]:
-        """Names of rates that the robot does not have."""
         yield from super().faults(model)
         yield from named_values(("accelerations",), self.accelerations, dict.fromkeys(model.v_names), "rate", model)
 
     def run(self, eqs: Equations) -> Actuation:
-        """Solve for the inputs."""
         at: Any = self.at
         v, t, inputs = self.v, self.time, cast(Values | None, self.inputs)
         if isinstance(at, str | Mapping):

@@ -1,7 +1,5 @@
 """Controllers with derivatives: dependencies of the command and memory of a sample, and propagation of cotangents."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self, TypeGuard

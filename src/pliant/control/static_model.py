@@ -1,7 +1,5 @@
 """Equilibria with given values of a task, found by varying the inputs: the basis of quasi-static control and planning."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

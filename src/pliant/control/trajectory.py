@@ -4,8 +4,6 @@ Direct collocation (Hermite-Simpson, order 4) on `M a + h = 0` itself: positions
 and at the middles of its intervals are the unknowns of one sparse nonlinear program, solved by IPOPT.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,7 +17,7 @@ from pliant.analysis.numerics.state import Start
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.states import state_at
 from pliant.control.limits import Limits, actuator_limits
-from pliant.control.orientation_task import FrameDirection, FrameOrientation, rotation_matrix
+from pliant.control.task import FrameDirection, FrameOrientation, rotation_matrix
 from pliant.engine.core import check_names
 from pliant.engine.equations import Equations, Values, need_equations
 from pliant.engine.state import State

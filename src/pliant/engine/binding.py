@@ -13,12 +13,56 @@ import scipy
 from pliant.engine.contacts import Contacts, contact_tangents
 from pliant.engine.layout import BINDING_NUMBERS, BindingStruct
 from pliant.engine.libraries import extension_module
-from pliant.engine.linearized import LinearizedEquations, on_pattern
 from pliant.engine.model.inputs import HELD, SERIES
-from pliant.engine.model.system import System
 from pliant.engine.program import Program
 from pliant.engine.workspace import EvaluationError, check
 from pliant.language.time_series import TimeSeries
+from pliant.parts.assembly.system import System
+
+
+@dataclass(frozen=True)
+class LinearizedEquations:
+    """First-order change of the equations at a state.
+
+    `residual` = M a + h - J'lambda; `stiffness` = d/dq, `damping` = d/dv, `mass` = d/da of it (sparse, per local
+    increment of q); `phi`, `jacobian`: constraint values [m or rad] and Jacobian. `rate_sizes` (nv) and `row_sizes` (m): reference
+    sizes of increments of q and constraint values, see `Binding.sizes` and `Binding.constraint_sizes`.
+    """
+
+    residual: np.ndarray
+    stiffness: scipy.sparse.csc_matrix
+    damping: scipy.sparse.csc_matrix
+    mass: scipy.sparse.csc_matrix
+    phi: np.ndarray
+    jacobian: scipy.sparse.csr_matrix
+    rate_sizes: np.ndarray
+    row_sizes: np.ndarray
+
+    def in_sizes(self) -> LinearizedEquations:
+        """The same in increments of q and constraint values relative to their sizes: forces are then work [J], and all entries of
+        a matrix have the same dimension for any type of coordinates."""
+        rates, rows = self.rate_sizes, 1 / self.row_sizes
+        return LinearizedEquations(
+            rates * self.residual, _scaled(self.stiffness, rates, rates), _scaled(self.damping, rates, rates),
+            _scaled(self.mass, rates, rates), rows * self.phi, _scaled(self.jacobian, rows, rates),
+            np.ones_like(self.rate_sizes), np.ones_like(self.row_sizes),
+        )  # fmt: skip
+
+
+def _scaled(matrix: Any, compressed: np.ndarray, others: np.ndarray) -> Any:
+    """A sparse matrix with its columns (csc) or rows (csr) and the others scaled by factors; SciPy's products take far longer."""
+    factors = np.repeat(compressed, np.diff(matrix.indptr)) * others[matrix.indices]
+    return on_pattern(matrix, matrix.data * factors)
+
+
+def on_pattern(pattern: Any, values: np.ndarray) -> Any:
+    """A sparse matrix with other values on its pattern. SciPy's constructors would validate the whole pattern each time."""
+    matrix = object.__new__(type(pattern))
+    # nothing is shared with the pattern: users may change the matrix in place
+    arrays = {"data": values, "indices": pattern.indices.copy(), "indptr": pattern.indptr.copy()}
+    matrix.__dict__.update(pattern.__dict__, **arrays)
+    return matrix
+
 
 GRAVITY = slice(0, 3)
 """Index of the acceleration of gravity in the constants."""
@@ -120,14 +164,9 @@ class Binding:
 
     @classmethod
     def of(
-        cls,
-        program: Program,
-        *,
-        constants: Any = None,
-        parameters: Any = None,
-        held: Any = None,
+        cls, program: Program, *, constants: Any = None, parameters: Any = None, held: Any = None,
         input_kind: Any = None,
-    ) -> Binding:
+    ) -> Binding:  # fmt: skip
         """A binding with all rows and forces active; missing values are those of the system and its plan, or zero."""
         system, plan = program.system, program.plan
         forces = (system.coordinate_forces, system.frame_forces, system.routes)
@@ -436,28 +475,16 @@ class Binding:
         return out
 
     def batch(
-        self,
-        time: Any,
-        q: Any,
-        v: Any,
-        contacts: Contacts | None = None,
-        *,
-        with_energies: bool = True,
+        self, time: Any, q: Any, v: Any, contacts: Contacts | None = None, *, with_energies: bool = True,
         with_poses: bool = True,
-    ) -> Batch:
+    ) -> Batch:  # fmt: skip
         """Quantities along a motion: time [n], q [n x nq], v [n x nv]; contacts: recorded ones, if known. Energies, which require
         forces, and poses and twists may be omitted."""
         given = [np.ascontiguousarray(x, dtype=float) for x in (time, q, v)]
         count, nodes, signals = len(given[0]), len(self.system.nodes) * with_poses, self.system.signal_count
         shapes = (
-            (5 * with_energies,),
-            (len(self.held),),
-            (signals,),
-            (signals,),
-            (nodes, 3, 3),
-            (nodes, 3),
-            (nodes, 6),
-        )
+            (5 * with_energies,), (len(self.held),), (signals,), (signals,), (nodes, 3, 3), (nodes, 3), (nodes, 6),
+        )  # fmt: skip
         found = [np.zeros((count, *shape)) for shape in shapes]
         w = self.program.workspace(self)
         address = extension_module().address
@@ -470,15 +497,9 @@ class Binding:
         return Batch(*found)
 
     def carried(
-        self,
-        time: Any,
-        q: Any,
-        v: Any,
-        a: Any,
-        multipliers: Any,
-        nodes: Sequence[int],
+        self, time: Any, q: Any, v: Any, a: Any, multipliers: Any, nodes: Sequence[int],
         contacts: Contacts | None = None,
-    ) -> np.ndarray:
+    ) -> np.ndarray:  # fmt: skip
         """World wrenches (force, moment about the world's origin) transmitted by nodes to their bases in states of a motion: the
         sum over everything fixed to them or supported by them, as exerted by the base on the node. n x nodes x 6."""
         given = [np.ascontiguousarray(x, dtype=float) for x in (time, q, v, a, multipliers)]

@@ -1,11 +1,11 @@
 """The C compiler and compiled shared libraries, which are cached by their content.
 
-Only the standard library is used here: the build of the package loads this file by its path, and as a program
-(`python compiling.py job-....json`) it compiles kernels in the background, detached from the process that started it.
+Only the standard library is used here: the build of the package loads this file by its path, and as a program (`python compiling.py
+FOLDER`, with the sources on stdin) it compiles kernels in the background, detached from the process that started it.
 
 A library's file name contains the hash of everything that determines its code (source, flags, level of the instruction set,
 platform), so a folder of libraries can be shared and is never out of date. Files are written to a temporary name and renamed; a
-checksum next to each library detects damaged files. A process that compiles a library holds a lock on `<library>.lock`, which the
+checksum next to each library detects damaged files. A process that compiles a library holds the lock of `<library>.lock`, which the
 system releases when the process ends for any reason. Code is loaded only from folders and files that only the user (or the
 administrator) can write to; without such a cache folder a process compiles for itself.
 """
@@ -23,7 +23,6 @@ import os
 import platform
 import shlex
 import shutil
-import signal
 import stat
 import subprocess
 import sys
@@ -64,8 +63,8 @@ LARGE_KERNEL = 2000
 AT_ONCE = min(4, os.cpu_count() or 2)
 """Number of libraries that are compiled concurrently."""
 
-ABANDONED = 600.0
-"""Seconds after which small temporary files are treated as left behind."""
+ABANDONED = 3600.0
+"""Seconds after which the folder of a compilation is that of a killed process."""
 
 LEAST_SPACE = 1 << 16
 """Free bytes below which a disk is treated as full."""
@@ -291,94 +290,17 @@ def lock_file(file: int) -> bool:
 
 @contextlib.contextmanager
 def _claimed(library: Path) -> Iterator[bool]:
-    """Hold the library's lock; False while another process holds it."""
-    path = library.with_suffix(".lock")
-    file = _locked(path)
-    if file is None:
-        yield False
-        return
-    _at_work.append(path)
+    """Hold the library's lock; False while another process holds it. Its file remains: two processes could hold it otherwise."""
+    file = os.open(library.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        yield True
+        yield lock_file(file)
     finally:
-        # before the lock is released: a waiting process then detects that its file has been removed
-        with contextlib.suppress(OSError):
-            path.unlink(missing_ok=True)
         os.close(file)
-        _at_work.remove(path)
-
-
-def _locked(path: Path) -> int | None:
-    """The file of a lock, open and locked; None while another process holds it."""
-    while True:
-        try:
-            file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-        except PermissionError:
-            if os.name != "nt":
-                raise
-            return None  # Windows rejects a file that is being deleted
-        if not lock_file(file):
-            os.close(file)
-            return None
-        with contextlib.suppress(OSError):
-            if os.path.samestat(os.fstat(file), os.stat(path)):
-                return file
-        os.close(file)  # its holder has just removed it
-
-
-_at_work: list[Path] = []
-"""Locks and folders of this process, to remove when it is terminated."""
-
-
-def sweep(folder: Path, held: str = "") -> None:
-    """Remove files left behind by killed processes in a folder of libraries; `held`: name of the library whose lock the caller
-    holds."""
-    for left in folder.glob("build-*"):
-        name = left.name.removeprefix("build-").rpartition("-")[0]
-        if not name:
-            _remove_old(left)
-        elif name == held:
-            shutil.rmtree(left, ignore_errors=True)
-        else:
-            with _claimed(folder / f"{name}{SUFFIX}") as is_ours:
-                if is_ours:
-                    shutil.rmtree(left, ignore_errors=True)
-    for left in folder.glob("*.lock"):
-        if left.stem != held:
-            with _claimed(left):
-                pass  # this also removes locks that no process holds
-    for left in folder.glob("part-*"):
-        number = left.name.split("-")[1]
-        _remove_old(left, 0.0 if number.isdecimal() and not is_running(int(number)) else ABANDONED)
-    for left in folder.glob("job-*.json"):
-        _remove_old(left)
-
-
-def is_running(process: int) -> bool:
-    """Whether a process with this number exists."""
-    if os.name == "nt":
-        return True  # there is no safe way to test this
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        pass
-    return True
-
-
-def _remove_old(left: Path, age: float = ABANDONED) -> None:
-    with contextlib.suppress(OSError):
-        if abs(time.time() - left.stat().st_mtime) > age:
-            if left.is_dir():
-                shutil.rmtree(left, ignore_errors=True)
-            else:
-                left.unlink()
 
 
 def put_text(target: Path, text: str) -> None:
     """Write a file of the cache atomically, which other users may read but not write."""
-    handle, part = tempfile.mkstemp(dir=target.parent, prefix=f"part-{os.getpid()}-")
+    handle, part = tempfile.mkstemp(dir=target.parent, prefix="part-")
     try:
         with open(handle, "w", encoding="utf-8") as file:
             file.write(text)
@@ -394,9 +316,11 @@ def put_text(target: Path, text: str) -> None:
 
 def _compile(compiler: Sequence[str], source: Source, library: Path) -> None:
     """Compile in a temporary folder and move the library to its place with its checksum; the caller holds the lock."""
-    sweep(library.parent, held=library.stem)
-    folder = Path(tempfile.mkdtemp(dir=library.parent, prefix=f"build-{library.stem}-"))
-    _at_work.append(folder)
+    for left in library.parent.glob("build-*"):
+        with contextlib.suppress(OSError):
+            if time.time() - left.stat().st_mtime > ABANDONED:
+                shutil.rmtree(left, ignore_errors=True)
+    folder = Path(tempfile.mkdtemp(dir=library.parent, prefix="build-"))
     try:
         for file, text in source.files.items():
             Path(folder, file).write_text(text, encoding="utf-8")
@@ -421,7 +345,6 @@ def _compile(compiler: Sequence[str], source: Source, library: Path) -> None:
         library.with_suffix(".failed").unlink(missing_ok=True)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-        _at_work.remove(folder)
 
 
 def _is_full(folder: Path, said: str) -> bool:
@@ -462,20 +385,19 @@ def start_job(compiler: Sequence[str], sources: Sequence[Source], folder: Path) 
     """Start compiling libraries into a folder, detached and at low priority; None if that is impossible."""
     if "python" not in Path(sys.executable or "").name.lower():
         return None  # embedded in another program
-    handle, job = tempfile.mkstemp(dir=folder, prefix="job-", suffix=".json")
-    with open(handle, "w", encoding="utf-8") as file:
-        json.dump({"compiler": list(compiler), "sources": [asdict(source) for source in sources]}, file)
     options: dict[str, Any] = {"start_new_session": True}
     if os.name == "nt":
         # detached, in a separate group, below normal priority, without a window
         options = {"creationflags": 0x00000008 | 0x00000200 | 0x00004000}
     null = subprocess.DEVNULL
-    command = [sys.executable, "-I", str(Path(__file__).resolve()), job]
-    try:
-        return subprocess.Popen(command, stdin=null, stdout=null, stderr=null, cwd=folder, **options)
-    except OSError:
-        Path(job).unlink(missing_ok=True)
-        return None
+    command = [sys.executable, "-I", str(Path(__file__).resolve()), str(folder)]
+    with tempfile.TemporaryFile("w+", dir=folder, encoding="utf-8") as wanted:
+        json.dump({"compiler": list(compiler), "sources": [asdict(source) for source in sources]}, wanted)
+        wanted.seek(0)
+        try:
+            return subprocess.Popen(command, stdin=wanted, stdout=null, stderr=null, cwd=folder, **options)
+        except OSError:
+            return None
 
 
 def _work(compiler: Sequence[str], source: Source, folder: Path) -> int:
@@ -490,33 +412,15 @@ def _work(compiler: Sequence[str], source: Source, folder: Path) -> int:
     return 0
 
 
-def _end(number: int, frame: object) -> None:
-    """Remove temporary files when terminated."""
-    for left in list(_at_work):
-        if left.is_dir():
-            shutil.rmtree(left, ignore_errors=True)
-        else:
-            left.unlink(missing_ok=True)
-    if hasattr(os, "killpg"):
-        os.killpg(os.getpgrp(), signal.SIGKILL)  # a separate session that includes the compilers
-    os._exit(1)
-
-
-def main(job: Path) -> None:
-    """Compile the libraries of a job file."""
-    folder = job.parent
-    wanted = json.loads(job.read_text(encoding="utf-8"))
-    job.unlink(missing_ok=True)
-    if hasattr(os, "getpgrp") and os.getpgrp() == os.getpid():
-        signal.signal(signal.SIGTERM, _end)
+def main(folder: Path) -> None:
+    """Compile the libraries that are described on stdin into a folder."""
+    wanted = json.load(sys.stdin)
     if hasattr(os, "nice"):
         os.nice(19)
     sources = [Source(**source) for source in wanted["sources"]]
     sources.sort(key=lambda source: -sum(map(len, source.files.values())))
     with ThreadPoolExecutor(AT_ONCE) as pool:
         failed = max(pool.map(lambda source: _work(wanted["compiler"], source, folder), sources), default=0)
-    with contextlib.suppress(OSError):
-        sweep(folder)
     sys.exit(failed)  # the process that requested it may still exist, and report it
 
 
@@ -582,18 +486,10 @@ def _make_private(folder: Path) -> None:
 
 
 def _private_folder() -> Path:
-    """A folder for the code of this process only, removed when it ends; those of killed processes are removed too."""
-    for left in Path(tempfile.gettempdir()).glob(f"{PRIVATE}*"):
-        number = left.name.removeprefix(PRIVATE).partition("-")[0]
-        if number.isdecimal() and _is_own(left) and not is_running(int(number)):
-            shutil.rmtree(left, ignore_errors=True)
+    """A folder for the code of this process only, removed when it ends."""
     own = Path(tempfile.mkdtemp(prefix=f"{PRIVATE}{os.getpid()}-"))
     atexit.register(_remove, own, os.getpid())
     return own
-
-
-def _is_own(folder: Path) -> bool:
-    return os.name != "nt" and folder.lstat().st_uid == os.geteuid()
 
 
 def _remove(folder: Path, process: int) -> None:

@@ -13,17 +13,16 @@ import casadi as ca
 import numpy as np
 import scipy
 
-from pliant.engine.binding import Binding
-from pliant.engine.calls import Calls
+from pliant.engine.binding import Binding, LinearizedEquations
 from pliant.engine.contacts import Contacts, contacts_at
 from pliant.engine.core import Core, check_names
 from pliant.engine.frames import FrameMotion, frame_jacobian, frame_motion
 from pliant.engine.initial_states import carried_along, on_motions, prescribed_coordinates
 from pliant.engine.input_values import InputValue
-from pliant.engine.linearized import LinearizedEquations
 from pliant.engine.model.limits import check_values, declared_bounds, refused_cases
 from pliant.engine.model.model import SI_HINT, Model
 from pliant.engine.printing import equations_latex, equations_text
+from pliant.engine.program import Calls
 from pliant.engine.state import (
     State,
     initial_states,
@@ -160,14 +159,9 @@ class Equations:
                 return here
         try:
             key = (
-                "at",
-                within_limits,
-                *sorted(parameters),
-                None,
-                *_sorted(self._inputs | inputs),
-                None,
+                "at", within_limits, *sorted(parameters), None, *_sorted(self._inputs | inputs), None,
                 *_sorted(self._parameters | parameters),
-            )
+            )  # fmt: skip
             hash(key)
         except TypeError:  # not a number: reported by `_changed`
             return self._changed(inputs, parameters, within_limits=within_limits)

@@ -12,7 +12,7 @@ from pliant.parts.geometry import arrays
 
 if TYPE_CHECKING:
     from pliant.engine.binding import Binding
-    from pliant.engine.calls import Calls
+    from pliant.engine.program import Calls
 
 
 @dataclass(frozen=True)

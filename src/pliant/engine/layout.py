@@ -46,7 +46,7 @@ INTEGERS = (
     "fpair_begin fpair_a fpair_b fpair_row fpair_col fpair_pos "
     "rel_begin rel_placed rel_constants rel_signals rel_force rel_nodes rel_theta rel_signal rel_plain "
     "relpair_begin relpair_a relpair_b relpair_row relpair_col relpair_pos "
-    "shared_begin shared_constants shared_nodes shared_theta shared_plain "
+    "shared_begin shared_constants shared_weightless shared_nodes shared_theta shared_plain "
     "sharedpair_begin sharedpair_a sharedpair_b sharedpair_row sharedpair_col sharedpair_pos "
     "route_kind route_begin route_nodes route_slot route_theta route_law route_signal route_signals route_friction route_stretches "
     "rcol_begin rcol_node rcol_sign rrow_begin rrow_node rrow_case rrow_pos "
@@ -60,7 +60,7 @@ INTEGERS = (
     "shape_corners shape_theta shape_node shape_closed group_law law_theta excluded "
     "vertex_item around_begin around item_edge edge_vertex edge_face edge_sharp "
     "inertia_run inertia_kind inertia_node inertia_k inertia_theta inertia_constants inertia_owned "
-    "inertia_articulated inertia_begin inertia_pair mover_elem mover_own mover_node mover_pos"
+    "inertia_weightless inertia_begin inertia_pair mover_elem mover_own mover_node mover_pos"
 ).split()
 """Arrays of integers in `pl_tables`."""
 
@@ -126,7 +126,7 @@ KINKS = {
     "ATTEMPTS": 5,
     "MISFIT": 1e-6,  # misfit, relative to the change over a step, above which shorter steps are tried
     "BETTER": 1e-2,  # relative to the misfit of the first step: that of steps which no longer cross a kink
-    "CONSTANT": 1.25,  # factor within which the misfit of shorter steps stays if the kink is in the state itself
+    "CONSTANT": 1.25,  # factor within which the misfit of even shorter steps stays if the kink is in the state itself
     "CONFIRMED": 1e-2,  # relative to the change made by shorter steps: the largest change made by even shorter ones
 }
 """Constants of finite differences that recognize kinks (`runtime/parameter_change.c`, `differences.py`)."""

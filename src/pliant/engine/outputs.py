@@ -15,7 +15,6 @@ from pliant.engine.contact_sums import SIZE, contact_questions, model_sums
 from pliant.engine.kernel import coordinate_force_kernels, frame_force_kernels
 from pliant.engine.libraries import extension_module, runtime, virtual_kernel
 from pliant.engine.model.model import Model
-from pliant.engine.model.system import PLACEMENT_SIZE, ConstraintInstance, CoordinateForceInstance, FrameForceInstance
 from pliant.engine.symbolic import (
     Tree,
     build_tree,
@@ -28,12 +27,13 @@ from pliant.engine.symbolic import (
 from pliant.engine.workspace import check
 from pliant.language.message_text import suggestion
 from pliant.language.names import outputs_named, stacked, with_repeated
+from pliant.parts.assembly.system import PLACEMENT_SIZE, ConstraintInstance, CoordinateForceInstance, FrameForceInstance
 from pliant.parts.geometry import se3
 from pliant.parts.output.base import CONTACT_SUMS, ContactQuery, FrameSymbols
 
 if TYPE_CHECKING:
     from pliant.engine.binding import Binding
-    from pliant.parts.rod.stations import SectionState, StrainSample
+    from pliant.parts.assembly.entries import SectionState, StrainSample
 
 
 def output_names(model: Model) -> tuple[str, ...]:
@@ -67,15 +67,9 @@ def _output_units(model: Model) -> dict[str, str]:
 
 
 def evaluate_outputs(
-    model: Model,
-    bound: Binding,
-    t: float,
-    q: np.ndarray,
-    v: np.ndarray,
-    a: np.ndarray,
-    multipliers: np.ndarray,
+    model: Model, bound: Binding, t: float, q: np.ndarray, v: np.ndarray, a: np.ndarray, multipliers: np.ndarray,
     dissipated: float,
-) -> dict[str, Any]:
+) -> dict[str, Any]:  # fmt: skip
     """Values of all outputs: floats, or lists for vectors."""
     if not model.spec.outputs:
         return {}

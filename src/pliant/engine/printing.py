@@ -12,9 +12,9 @@ from typing import Any, TypeAlias
 import casadi as ca
 
 from pliant.engine.model.model import Model
-from pliant.engine.model.system import MASS_SIZE
 from pliant.engine.operations import read
 from pliant.engine.symbolic import casadi_function
+from pliant.parts.assembly.system import MASS_SIZE
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,7 @@ class PrintedSizes:
     """Largest sizes that are printed. rates, operations (of M a + h), terms (of an expanded expression): of equations in full;
     larger ones fill pages (rotation vectors of two bodies have 1e20 terms), and are printed by element. formula: operations of one
     formula of an element. unnamed: an expression is named if its number of operations times its number of uses exceeds this.
+    simplified: operations of an expression whose sines and cosines are combined: SymPy takes minutes for quotients of longer ones.
     digits: of numbers. denominator: products of rounded coefficients with larger ones are rounded again, because SymPy takes
     minutes for sums of long ones."""
 
@@ -30,6 +31,7 @@ class PrintedSizes:
     terms: int = 1000
     formula: int = 600
     unnamed: int = 8
+    simplified: int = 400
     digits: int = 8
     denominator: int = 10**12
 
@@ -158,7 +160,8 @@ def _tidy(sympy: Any, expression: Any) -> Any:
         return sympy.Integer(0)
     long = PRINTED.denominator
     expanded = sympy.expand(rounded).replace(lambda x: x.is_Rational and x.q > long, lambda x: x.evalf(15, chop=1e-12))
-    return sympy.trigsimp(expanded).evalf(8, chop=1e-12)
+    short = expanded if sympy.count_ops(expanded) > PRINTED.simplified else sympy.trigsimp(expanded)
+    return short.evalf(8, chop=1e-12)
 
 
 def _symbols(model: Model) -> dict[str, list[Any]]:

@@ -12,16 +12,82 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy
 
-from pliant.engine.calls import Calls, read_numbers
 from pliant.engine.layout import COUNTS, INTEGERS, KERNELS, TablesStruct
-from pliant.engine.libraries import load_kernels, runtime
+from pliant.engine.libraries import address, extension_module, load_kernels, runtime
 from pliant.engine.model.inputs import InputPlan
-from pliant.engine.model.system import System
 from pliant.engine.tables import Tables, build_tables
-from pliant.engine.workspace import Workspace
+from pliant.engine.workspace import Workspace, check
+from pliant.parts.assembly.system import System
 
 if TYPE_CHECKING:
     from pliant.engine.binding import Binding
+
+
+Call = Callable[..., Any]
+
+LARGE = 24
+"""Number of nodes above which the GIL is released during an evaluation, which then takes ten microseconds or more."""
+
+_COUNTED = -1
+_SIZES = {"q": "nq", "v": "nv", "a": "nv", "multipliers": "m"}
+"""Sizes of the arguments that are vectors."""
+
+
+class Calls:
+    """Evaluations of a program. Each takes a binding and the listed arguments, by position, and returns new arrays.
+
+    read: converts an argument to an array, by name and size, or raises an error; `finite`: also applied to arrays that contain
+    non-finite numbers.
+    """
+
+    def __init__(self, program: Program, read: Callable[[str, Any, int], np.ndarray], *, finite: bool) -> None:
+        counts, module = program.tables.counts, extension_module()
+        self.caller = module.Caller(program.enter, read, check, finite, counts["n_node"] >= LARGE)
+        self._module, self._sizes = module, {**counts, "frames": _COUNTED}
+
+        self.forward = self._call("forward", "t q v", "nv", "m")
+        self.forward_derivatives = self._call("forward_derivatives", "t q v", "nv", "nv nv", "nv nv")
+        self.inverse = self._call("inverse", "t q v a", "nv")
+        self.linearized = self._call(
+            "linearized", "t q v a multipliers", "nv", "nnz", "nnz", "nnz", "m", "nnz_j", "nv", "m"
+        )
+        self.constraints = self._call("constraints", "t q v", "m", "m", "m", "nnz_j")
+        self.constraint_sizes = self._call("constraint_sizes", "t q v", "m")
+        self.sizes = self._call("sizes", "q", "1", "nv")
+        self.fastest_rate = self._call("fastest_rate", "t q v", "1")
+        self.row_independence = self._call("row_independence", "t q v", "1")
+        self.acceleration_tangent = self._call("acceleration_tangent", "t q v a", "nv m", "nv m")
+        self.input_tangent = self._call("input_tangent", "t q v", "n_signal nv")
+        self.mass_matrix = self._call("mass_matrix", "q", "nnz")
+        self.energies = self._call("energies", "t q v", "5")
+        self.signals = self._call("signals", "t", "n_input", "n_signal", "n_signal", "n_signal")
+        self.project = self._call("project", "t q v tolerance", "nq", "nv")
+        self.increment = self._call("increment", "q v", "nq")
+        self.node_poses = self._call("node_poses", "q", "n_node 3 3", "n_node 3")
+        self.node_twists = self._call("node_twists", "q v", "n_node 6")
+        self.node_accelerations = self._call("node_accelerations", "t q v a", "n_node 6")
+        self.node_subspaces = self._call("node_subspaces", "q", "n_s")
+        self.node_jacobian = self._call("node_jacobian", "q frames", "6 nv")
+        poses, rates = ("frames 3 3", "frames 3"), ("frames 3", "frames 3")
+        self.frame_poses = self._call("frame_poses", "q frames", *poses)
+        self.frame_velocities = self._call("frame_velocities", "q v frames", *poses, *rates)
+        self.frame_accelerations = self._call("frame_accelerations", "q v a frames", *poses, *rates, *rates)
+        self.frame_jacobian = self._call("frame_jacobian", "q frames", "6 nv")
+
+    def _call(self, name: str, takes: str, *gives: str) -> Call:
+        """The function `pl_call_NAME`. takes: names in `pl_arguments`; gives: shapes of names of counts and of numbers."""
+        taken = tuple((x, self._sizes[_SIZES[x]] if x in _SIZES else 0) for x in takes.split())
+        shapes = tuple(tuple(int(n) if n.isdigit() else self._sizes[n] for n in text.split()) for text in gives)
+        function: Call = self._module.call(self.caller, address(f"pl_call_{name}"), taken, shapes)
+        return function
+
+
+def read_numbers(name: str, values: Any, size: int) -> np.ndarray:
+    """A vector as required by evaluations."""
+    array = np.ascontiguousarray(values, dtype=float).ravel()
+    if array.size != size:
+        raise ValueError(f"{name} has {size} numbers in this model, not {array.size}")
+    return array
 
 
 class Program:
@@ -69,7 +135,14 @@ class Program:
     @cached_property
     def jacobian_pattern(self) -> tuple[np.ndarray, scipy.sparse.csr_matrix]:
         """Position of each value of the constraint Jacobian in a matrix, and this matrix."""
-        return _jacobian_pattern(self.tables, self.m, self.nv)
+        # position of each value of the constraint Jacobian in a CSR matrix, and a matrix of this pattern
+        columns = self.nv
+        keys = self.tables.jacobian_rows * columns + self.tables.jacobian_columns
+        unique, slots = np.unique(keys, return_inverse=True)
+        indptr = np.searchsorted(unique, np.arange(self.m + 1) * columns)
+        indices = unique % columns if columns else unique
+        parts = (np.zeros(len(unique)), indices.astype(np.int32), indptr.astype(np.int32))
+        return slots.ravel(), _in_order(scipy.sparse.csr_matrix(parts, shape=(self.m, columns)))
 
     @property
     def code_size(self) -> int:
@@ -110,16 +183,6 @@ class Program:
             self._native = True
             for caller in self._callers:
                 caller.settled = True
-
-
-def _jacobian_pattern(tables: Tables, rows: int, columns: int) -> tuple[np.ndarray, scipy.sparse.csr_matrix]:
-    """Position of each value of the constraint Jacobian in a CSR matrix, and a matrix of this pattern."""
-    keys = tables.jacobian_rows * columns + tables.jacobian_columns
-    unique, slots = np.unique(keys, return_inverse=True)
-    indptr = np.searchsorted(unique, np.arange(rows + 1) * columns)
-    indices = unique % columns if columns else unique
-    parts = (np.zeros(len(unique)), indices.astype(np.int32), indptr.astype(np.int32))
-    return slots.ravel(), _in_order(scipy.sparse.csr_matrix(parts, shape=(rows, columns)))
 
 
 def _in_order(matrix: Any) -> Any:

@@ -31,7 +31,7 @@ class SpecifiedValues:
     def at_rest(self) -> SpecifiedValues:
         """Without the rates."""
         return SpecifiedValues(
-            *({x: y for x, y in values.items() if not _is_rate(x)} for values in (self.asked, self.stated))
+            *({x: y for x, y in values.items() if not x.startswith("d(")} for values in (self.asked, self.stated))
         )
 
 
@@ -142,10 +142,6 @@ def with_names(model: Model, state: State, values: Mapping[str, Any]) -> State:
         if given and abs(np.linalg.norm([values[name] for name in parts]) - 1) > UNIT:
             raise ArgumentError(f"{', '.join(parts)} must be a unit quaternion", "divide them by its length")
     return State(q, v, state.t, given=SpecifiedValues(asked, state.given.stated))
-
-
-def _is_rate(name: str) -> bool:
-    return name.startswith("d(")
 
 
 def rate_name(name: str) -> str:

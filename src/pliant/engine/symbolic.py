@@ -21,7 +21,10 @@ from pliant.engine.kernel import (
     route_kernels,
 )
 from pliant.engine.model.model import Model
-from pliant.engine.model.system import (
+from pliant.engine.workspace import EvaluationError
+from pliant.language.arguments import ArgumentError
+from pliant.language.message_text import describe
+from pliant.parts.assembly.system import (
     MASS_SIZE,
     PLACEMENT_SIZE,
     ConstraintInstance,
@@ -29,9 +32,6 @@ from pliant.engine.model.system import (
     RouteInstance,
     System,
 )
-from pliant.engine.workspace import EvaluationError
-from pliant.language.arguments import ArgumentError
-from pliant.language.message_text import describe
 from pliant.parts.formula.route import FRICTION, measure, slide
 from pliant.parts.geometry import se3, so3
 from pliant.parts.geometry.se3 import Pose
@@ -83,7 +83,14 @@ def symbolic_system(system: System, *, inline: bool | None = None) -> SymbolicSy
     kinetic, weight = _inertia(system, theta, tree, wrenches, gravity)
     more = _distributed(system, q, v, a, theta, tree, wrenches, residual, gravity)
     kinetic, weight = kinetic + more[0], weight + more[1]
-    _project(system, tree, wrenches, residual)
+    # propagate wrenches to the ground and add their work on each coordinate to the residual
+    carried = list(wrenches)
+    for element in reversed(system.elements):
+        for node in element.nodes:
+            work = tree.subspaces[node].T @ carried[node]
+            for k in range(element.v_size):
+                residual[element.v_at + k] += work[k]
+            carried[element.base] = carried[element.base] + carried[node]
     phi, phi_rate, phi_acceleration = _constraints(system, X, q, v, a, theta, s, sd, sdd, tree, gravity)
     flat = ca.vertcat(*residual) if residual else X(0, 1)
     return SymbolicSystem(
@@ -293,16 +300,9 @@ def _constraint_kernel(c: ConstraintInstance, tree: Tree, theta: Any) -> Any:
 
 
 def _distributed(
-    system: System,
-    q: Any,
-    v: Any,
-    a: Any,
-    theta: Any,
-    tree: Tree,
-    wrenches: list[Any],
-    residual: list[Any],
+    system: System, q: Any, v: Any, a: Any, theta: Any, tree: Tree, wrenches: list[Any], residual: list[Any],
     gravity: Any,
-) -> tuple[Any, Any]:
+) -> tuple[Any, Any]:  # fmt: skip
     """Add forces of non-rigid inertia; returns kinetic and gravitational energy."""
     kinetic: Any = 0
     weight: Any = 0
@@ -322,6 +322,8 @@ def _distributed(
             for twists, rates in ((tree.twists, v), (tree.accelerations, a))
         )
         second = stack_poses([se3.compose(local[0], frame) for frame in frames[1:]])
+        if inert.kind.weightless:
+            W_dot += ca.vertcat(*[se3.transform_twist(x, gravity) for x in local])
         own = theta[inert.own_constants : inert.own_constants + inert.kind.constants]
         positions = ca.vertcat(*[q[e.q_at : e.q_at + e.q_size] for e in owners])
         M, h = inertia_kernels(inert.kind).functions[0](second, positions, W, own)
@@ -335,6 +337,8 @@ def _distributed(
             for k in range(element.v_size):
                 residual[element.v_at + k] += forces[at + k]
             at += element.v_size
+        if inert.kind.weightless:
+            continue
         # for a common translation of the frames: total mass, and the moment about the world's origin
         shift = ca.vertcat(*[ca.vertcat(R.T, ca.DM.zeros(3, 3)) for R, _ in frames], ca.DM.zeros(inert.kind.v_size, 3))
         momentum, moment = M @ shift, ca.DM.zeros(3, 3)
@@ -343,17 +347,6 @@ def _distributed(
             moment += R @ momentum[6 * i + 3 : 6 * i + 6, :] + so3.hat(p) @ linear
         weight -= ca.dot(gravity[0:3], so3.vee(moment))
     return kinetic, weight
-
-
-def _project(system: System, tree: Tree, wrenches: list[Any], residual: list[Any]) -> None:
-    """Propagate wrenches to the ground and add their work on each coordinate to the residual."""
-    carried = list(wrenches)
-    for element in reversed(system.elements):
-        for node in element.nodes:
-            work = tree.subspaces[node].T @ carried[node]
-            for k in range(element.v_size):
-                residual[element.v_at + k] += work[k]
-            carried[element.base] = carried[element.base] + carried[node]
 
 
 def _constraints(

@@ -76,19 +76,9 @@ class TimeLoop:
         self._workspace.bind(binding)
 
     def configure(
-        self,
-        *,
-        t: float,
-        q: np.ndarray,
-        v: np.ndarray,
-        stops: np.ndarray,
-        samples: np.ndarray,
-        step: float | None,
-        fixed: bool,
-        rtol: float,
-        atol: float,
-        max_step: float,
-    ) -> None:
+        self, *, t: float, q: np.ndarray, v: np.ndarray, stops: np.ndarray, samples: np.ndarray, step: float | None,
+        fixed: bool, rtol: float, atol: float, max_step: float,
+    ) -> None:  # fmt: skip
         """Set the start, the times at which steps must end, and the sample times [s]."""
         head = self._head
         head.t, head.fixed, head.h = t, int(fixed), step or 0.0

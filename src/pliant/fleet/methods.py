@@ -146,7 +146,7 @@ def _rosenbrock(robot: Robot) -> list[Part]:
     if m:
         matrix = ca.vertcat(ca.horzcat(ca.SX(m, m), L @ S + Eq), ca.horzcat(-J.T, matrix))
     factors, again, inverse = packed(*factorized(matrix, symmetric=False))
-    read = ca.vertcat(*_symbols_of(again, inverse))
+    read = ca.vertcat(*([row[j] for row in again for j in sorted(row)] + list(inverse)))
     kept = {"M": M, "C": C, "J": J, "L": L}
     symbols = {name: ca.SX.sym(name, value.nnz()) for name, value in kept.items()}
     M1, C1, J1, L1 = (ca.SX(kept[name].sparsity(), symbols[name]) for name in kept)
@@ -169,10 +169,6 @@ def _rosenbrock(robot: Robot) -> list[Part]:
         part("robot_turn", {"v": robot.v, "s": s, "x": x}, {"y1": S @ x}),
         part("robot_increment_rate", {"x": x, "v": robot.v}, {"y1": robot.increment_rate(x, robot.v)}),
     ]  # fmt: skip
-
-
-def _symbols_of(rows: list[dict[int, Any]], inverse: list[Any]) -> list[Any]:
-    return [row[j] for row in rows for j in sorted(row)] + list(inverse)
 
 
 STEPS: dict[type[Method], tuple[str, Callable[[Robot], list[Part]]]] = {

@@ -52,7 +52,14 @@ class Robot:
         self.rows, self.sizes, self.m = list(rows), list(sizes), len(rows)
         model = eqs.model
         self.nq, self.nv, self.nu = len(model.q_names), len(model.v_names), len(self.commanded)
-        self.rotations = _rotations(eqs)
+        found = []
+        for element in eqs.model.system.elements:
+            q_at, v_at = element.q_at, element.v_at
+            for part in element.parts:
+                if isinstance(part, Quaternion):
+                    found.append(Rotation(q_at, v_at))
+                q_at, v_at = q_at + part.q_size, v_at + part.v_size
+        self.rotations = tuple(found)
         self.varied_constants = self._varied_constants()
         self.nc = len(self.varied_constants) + len(self.varied)
         self.t, self.q, self.v, self.a = (
@@ -206,17 +213,6 @@ class Robot:
         rest_q = [i for i in range(self.nq) if i not in in_q]
         rest_v = [i for i in range(self.nv) if i not in in_v]
         return list(zip(rest_q, rest_v, strict=True))
-
-
-def _rotations(eqs: Equations) -> tuple[Rotation, ...]:
-    found = []
-    for element in eqs.model.system.elements:
-        q_at, v_at = element.q_at, element.v_at
-        for part in element.parts:
-            if isinstance(part, Quaternion):
-                found.append(Rotation(q_at, v_at))
-            q_at, v_at = q_at + part.q_size, v_at + part.v_size
-    return tuple(found)
 
 
 def commanded_inputs(eqs: Equations, names: Sequence[str] | None) -> tuple[str, ...]:

@@ -15,8 +15,7 @@ from pliant.engine.layout import RuntimeStatus
 from pliant.engine.outputs import evaluate_outputs, output_size
 from pliant.engine.time_loop import TimeLoop
 from pliant.engine.workspace import EvaluationError
-from pliant.fleet.cpu import Cpu
-from pliant.fleet.engine import Engine, Group
+from pliant.fleet.cpu import Cpu, Engine, Group
 from pliant.language.arguments import ArgumentError
 
 DIVERGED, NO_MEMORY = 1, 2
@@ -39,9 +38,6 @@ class RuntimeEngine(Engine):
         self._inputs = [eqs.inputs.index(name) for name in group.inputs]
         self._own = [bound] * group.count
         self._runs: list[_Run | None] = [None] * group.count
-        self._check_memory()
-
-    def _check_memory(self) -> None:
         run = make_run(self._bound, self._method)
         needed, free = run.memory * self._group.count, _free_memory()
         if needed > 0.8 * free:

@@ -9,13 +9,11 @@ import numpy as np
 
 from pliant.analysis.integrators import Method
 from pliant.engine.equations import Equations
-from pliant.fleet.cpu import Cpu
-from pliant.fleet.cuda import Cuda
-from pliant.fleet.engine import Engine, Group, notice_if_long
+from pliant.fleet.cpu import Cpu, Engine, Group, notice_if_long
+from pliant.fleet.cuda_runtime_engine import Cuda
 from pliant.fleet.methods import frame_parts, output_parts
-from pliant.fleet.program import step_program, value_program
 from pliant.fleet.robot import Robot
-from pliant.fleet.source import Program
+from pliant.fleet.source import Program, step_program, value_program
 from pliant.language.arguments import ArgumentError
 
 
@@ -25,14 +23,9 @@ class StraightLineEngine(Engine):
     name = "straight-line code"
 
     def __init__(
-        self,
-        eqs: Equations,
-        group: Group,
-        device: Cpu | Cuda,
-        method: Method,
-        rows: Sequence[int],
+        self, eqs: Equations, group: Group, device: Cpu | Cuda, method: Method, rows: Sequence[int],
         sizes: Sequence[float],
-    ) -> None:
+    ) -> None:  # fmt: skip
         """rows, sizes: active constraint rows by index, and the reference sizes of their values."""
         self._robot = Robot(eqs, group.inputs, group.parameters, rows, sizes)
         self._programs: dict[Any, Any] = {}

@@ -5,8 +5,6 @@ malicious files; the operating system limits this process only. Messages in both
 data of the sizes stated in it.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """MuJoCo's compiled model, created in a separate process with limits on time and memory."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib.util
 import io

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -105,9 +103,7 @@ def _surface(reader: Reader, g: int) -> dict[str, Any]:
     if kind == MESH:
         return _mesh(reader, g)
     if kind == ELLIPSOID:
-        message = f"an ellipsoid is imported as a convex solid of {len(_ball())} points, within 1 % of its radii"
-        reader.note(message, given, "geom")
-        return {"type": "convex", **place, "points": [vector(point) for point in _ball() * size]}
+        return {"type": "ellipsoid", **place, "semi_axes": vector(size)}
     if kind == HFIELD:
         return _height_field(reader, g)
     reader.note("a geom of this shape is not imported: there is no such surface", given, "geom")
@@ -133,22 +129,6 @@ def _height_field(reader: Reader, g: int) -> dict[str, Any]:
         "size": size,
         "heights": [[float(f"{x:.7g}") for x in row] for row in heights],
     }
-
-
-@lru_cache(maxsize=1)
-def _ball() -> np.ndarray:
-    """Points near the unit sphere (n x 3): the corners of an icosahedron, subdivided twice, scaled so that the polyhedron
-    deviates equally to the outside and the inside of the sphere."""
-    golden = (1 + math.sqrt(5)) / 2
-    corners = [(0.0, a, b * golden) for a in (-1, 1) for b in (-1, 1)]
-    points = np.array([np.roll(corner, k) for corner in corners for k in range(3)]) / math.hypot(1, golden)
-    for _ in range(2):
-        faces = scipy.spatial.ConvexHull(points).simplices
-        edges = np.unique(np.sort(np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])), axis=0)
-        middles = points[edges].sum(axis=1)
-        points = np.concatenate([points, middles / np.linalg.norm(middles, axis=1)[:, None]])
-    nearest = -scipy.spatial.ConvexHull(points).equations[:, 3].max()
-    return np.asarray(2 / (1 + nearest) * points)
 
 
 def _mesh(reader: Reader, g: int) -> dict[str, Any]:

@@ -4,8 +4,6 @@ The format is described at https://wiki.ros.org/urdf/XML. Extensions of other to
 are unambiguous.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any

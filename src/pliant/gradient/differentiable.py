@@ -18,7 +18,7 @@ from pliant.analysis.motion.result import Result
 from pliant.analysis.motion.run import acting_controllers
 from pliant.analysis.simulate import Simulate, simulate
 from pliant.control.limits import named
-from pliant.control.pid import PidControl
+from pliant.control.path_control import PidControl
 from pliant.control.sample_derivatives import SmoothController
 from pliant.engine.core import check_names
 from pliant.engine.equations import Equations, need_equations
@@ -185,7 +185,7 @@ class Differentiable:
             self, values, self._of_motion(motion.run),
             None if motion.is_remembered else lambda given: self._motion_pullback(motion, given),
             lambda moved: self._of_motion(motion.moved(**self._motion_at(moved))),
-            KINKS.event_share if motion.has_events else SHARE,
+            KINKS.event_share if motion.has_events else SHARE, motion.rests_at_a_kink,
         )  # fmt: skip
 
     def _motion_at(self, values: Arrays) -> dict[str, Any]:

@@ -77,24 +77,24 @@ class Comparison:
     """
 
     rod: str
-    states: int
-    derive_s: float
-    compile_s: float
-    static_s: float
-    run_s: float
-    realtime_factor: float
-    mean_error_mm: float
-    max_error_mm: float
-    static_mean_error_mm: float
-    mean_error_percent: float
-    mean_error_percent_of_rod: float
     time: np.ndarray
     path: np.ndarray
     measured: np.ndarray
     static_times: np.ndarray
     static_path: np.ndarray
-    code_kb: float
-    memory_kb: float
+    states: int = 0
+    derive_s: float = np.nan
+    compile_s: float = np.nan
+    static_s: float = np.nan
+    run_s: float = np.nan
+    realtime_factor: float = np.nan
+    mean_error_mm: float = np.nan
+    max_error_mm: float = np.nan
+    static_mean_error_mm: float = np.nan
+    mean_error_percent: float = np.nan
+    mean_error_percent_of_rod: float = np.nan
+    code_kb: float = np.nan
+    memory_kb: float = np.nan
     remarks: tuple[str, ...] = ()
     unit: str = "mm"
     output: str = "output"
@@ -180,8 +180,7 @@ class Comparisons(AnalysisResult):
             numbers["states"] = int(numbers["states"])
             made.append(
                 Comparison(
-                    rod, **numbers, time=self.time, path=self.paths[k], measured=self.measured,
-                    static_times=self.static_times, static_path=self.static_paths[k],
+                    rod, self.time, self.paths[k], self.measured, self.static_times, self.static_paths[k], **numbers,
                     remarks=tuple(filter(None, self.remarks_on_rows[k].split("\n"))), unit=self.unit, output=self.output,
                     output_unit=self.output_unit, reference=self.reference, status=Status(self.statuses[k]),
                 )
@@ -245,18 +244,6 @@ FREE_MOTION = (
     "(`rest_at`, --rest-at)"
 )
 """Note for recordings of a free motion, or of a robot without inputs."""
-
-
-@dataclass(frozen=True)
-class _Run:
-    kind: str
-    eqs: Equations
-    compile_s: float
-    static_s: float
-    run_s: float
-    path: np.ndarray
-    static: np.ndarray
-    remarks: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -347,15 +334,17 @@ def _words(models: Mapping[str, str], made: Mapping[str, int | None] | None = No
     return next(iter(words.values())) if len(words) == 1 else " ".join(f"{rod}={x}" for rod, x in words.items())
 
 
-def _run(kind: str, eqs: Equations, output: str, times: np.ndarray, rest_at: Sequence[float], method: Method) -> _Run:
-    bound = eqs.binding
-    start = time.perf_counter()
+def _run(
+    kind: str, eqs: Equations, output: str, times: np.ndarray, rest_at: Sequence[float], method: Method
+) -> Comparison:
+    """The equilibria and the motion with one rod model, without errors."""
+    program, start = eqs.binding.program, time.perf_counter()
     static, remarks = [], []
     for t in rest_at:
-        found = equilibrium(eqs, time=t, on_failure="return")
-        static.append(np.atleast_1d(found.outputs[output]))
-        if found.status != "converged":
-            remarks.append(f"{kind} at t = {t:g} s: {found.message}")
+        rest = equilibrium(eqs, time=t, on_failure="return")
+        static.append(np.atleast_1d(rest.outputs[output]))
+        if rest.status != "converged":
+            remarks.append(f"{kind} at t = {t:g} s: {rest.message}")
             static[-1] = np.full_like(static[-1], np.nan)
     static_s = time.perf_counter() - start
     run = simulate(
@@ -372,70 +361,36 @@ def _run(kind: str, eqs: Equations, output: str, times: np.ndarray, rest_at: Seq
     if run.status != "completed":
         raise ArgumentError(f"the simulation with {kind} failed: {run.message}")
     path = run[output].values.reshape(len(run.time), -1)
-    rest = np.array(static).reshape(len(rest_at), path.shape[1])
-    return _Run(kind, eqs, bound.program.compile_seconds, static_s, run.timing.run_s, path, rest, tuple(remarks))
+    run_s, unit = run.timing.run_s, output_units(eqs.model)[output]
+    return Comparison(
+        kind, times, path, path, np.asarray(rest_at, dtype=float), np.array(static).reshape(len(rest_at), path.shape[1]),
+        len(eqs.coordinates) + len(eqs.rates), eqs.derive_seconds + program.table_seconds, program.compile_seconds, static_s,
+        run_s, float((times[-1] - times[0]) / run_s), code_kb=program.code_size / 1e3,
+        memory_kb=program.memory(eqs.binding) / 1e3, remarks=tuple(remarks), unit=thousandths(unit), output=output,
+        output_unit=unit,
+    )  # fmt: skip
 
 
-def _row(
-    run: _Run,
-    changed: Sequence[str],
-    output: str,
-    measured: np.ndarray,
-    times: np.ndarray,
-    inside: np.ndarray,
-    static_times: np.ndarray,
-    static: np.ndarray,
+def _compared(
+    eqs: Equations, row: Comparison, changed: Sequence[str], measured: np.ndarray, inside: np.ndarray, static: np.ndarray,
     reference: str,
-) -> Comparison:
-    eqs, output_unit = run.eqs, output_units(run.eqs.model)[output]
-    unit = thousandths(output_unit)
+) -> Comparison:  # fmt: skip
+    """A row with its errors."""
     there = np.all(np.isfinite(measured), axis=1)
     if not np.any(inside & there):
         raise ArgumentError("no row within the window has numbers in all compared columns")
-    distance = 1e3 * np.linalg.norm(run.path - measured, axis=1)[inside & there]
-    at_rest = 1e3 * np.linalg.norm(run.static - static, axis=1)[np.all(np.isfinite(static), axis=1)]
+    distance = 1e3 * np.linalg.norm(row.path - measured, axis=1)[inside & there]
+    at_rest = 1e3 * np.linalg.norm(row.static_path - static, axis=1)[np.all(np.isfinite(static), axis=1)]
     mean, reach = float(distance.mean()), float(1e3 * np.linalg.norm(measured[there][0]))
     rods = eqs.model.spec.rods
     # errors relative to the length of the rod, if it is one
     named = rods_named(rods, changed[0]) if len(changed) == 1 else [*rods] if len(rods) == 1 else []
-    length = 1e3 * float(eqs.model.environment.value(rods[named[0]].length)) if named else float("nan")
-    return Comparison(
-        rod=run.kind,
-        states=len(eqs.coordinates) + len(eqs.rates),
-        derive_s=eqs.derive_seconds + eqs.binding.program.table_seconds,
-        compile_s=run.compile_s,
-        static_s=run.static_s,
-        run_s=run.run_s,
-        realtime_factor=float((times[-1] - times[0]) / run.run_s),
-        mean_error_mm=mean,
-        max_error_mm=float(distance.max()),
-        static_mean_error_mm=float(at_rest.mean()) if at_rest.size else float("nan"),
-        mean_error_percent=100 * mean / reach if reach else float("nan"),
-        mean_error_percent_of_rod=100 * mean / length if unit == "mm" else float("nan"),
-        time=times,
-        path=run.path,
-        measured=measured,
-        static_times=static_times,
-        static_path=run.static,
-        code_kb=eqs.binding.program.code_size / 1e3,
-        memory_kb=eqs.binding.program.memory(eqs.binding) / 1e3,
-        remarks=run.remarks,
-        unit=unit,
-        output=output,
-        output_unit=output_unit,
-        reference=reference,
-    )
-
-
-def _failed_row(failed: _Failed, like: Comparison) -> Comparison:
-    """A row without numbers; times and reference are those of another one."""
-    none = float("nan")
-    numbers: dict[str, Any] = {
-        x.name: none for x in fields(Comparison) if x.name.endswith(("_s", "_kb", "_mm", "_percent", "_of_rod"))
-    }
+    length = 1e3 * float(eqs.model.environment.value(rods[named[0]].length)) if named else np.nan
     return replace(
-        like, **numbers, rod=failed.kind, states=0, realtime_factor=none, path=np.full_like(like.path, none),
-        static_path=np.full_like(like.static_path, none), remarks=(f"{failed.kind}: {failed.words}",), status=Status.FAILED,
+        row, measured=measured, reference=reference, mean_error_mm=mean, max_error_mm=float(distance.max()),
+        static_mean_error_mm=float(at_rest.mean()) if at_rest.size else np.nan,
+        mean_error_percent=100 * mean / reach if reach else np.nan,
+        mean_error_percent_of_rod=100 * mean / length if row.unit == "mm" else np.nan,
     )  # fmt: skip
 
 
@@ -501,7 +456,7 @@ class Compare(Analysis):
             raise ArgumentError("without a recording the last rod model is the reference: give at least two")
         times, inside = _compared_times(recording, self.until, window_of(self.begin, self.end), self.rest_at)
         rest_at: Sequence[float] | None = self.rest_at
-        runs: list[_Run | _Failed] = []
+        runs: list[tuple[Equations, Comparison] | _Failed] = []
         remarks: list[str] = []
         for models in choices:
             try:
@@ -516,10 +471,11 @@ class Compare(Analysis):
                     rest_at = [0.0] if recording is None else plateaus(recording, driven) if driven else []
                     if not rest_at:
                         remarks.append(NEVER_AT_REST if driven else FREE_MOTION)
-                runs.append(_run(_truly(models, here), here, output, times, rest_at, self.method or DEFAULT_METHOD))
+                method = self.method or DEFAULT_METHOD
+                runs.append((here, _run(_truly(models, here), here, output, times, rest_at, method)))
             except (SpecError, ValueError) as reason:
                 runs.append(_Failed(_words(models), reason))
-        rows = _rows(runs, recording, columns, output, times, inside, np.asarray(rest_at, dtype=float), [*choices[0]])
+        rows = _rows(runs, recording, columns, times, inside, np.asarray(rest_at, dtype=float), [*choices[0]])
         rows = [replace(rows[0], remarks=(*remarks, *rows[0].remarks)), *rows[1:]]
         named = list(self.rods or {})
         against = rows[-1].rod if len(named) != 1 else f"{named[0]}={rows[-1].rod}"
@@ -552,23 +508,30 @@ def _changed(eqs: Equations, models: Mapping[str, str]) -> Equations:
 
 
 def _rows(
-    runs: Sequence[_Run | _Failed], recording: Recording | None, columns: Sequence[str] | None, output: str,
+    runs: Sequence[tuple[Equations, Comparison] | _Failed], recording: Recording | None, columns: Sequence[str] | None,
     times: np.ndarray, inside: np.ndarray, rests: np.ndarray, changed: Sequence[str],
 ) -> list[Comparison]:  # fmt: skip
     """The comparison of each run with the recording, or with the last run."""
-    computed = [run for run in runs if isinstance(run, _Run)]
     failed = [run for run in runs if isinstance(run, _Failed)]
-    if failed and (not computed or len(runs) == 1):
+    if failed and len(failed) == len(runs):
         raise failed[0].reason
     if recording is None:
         last = runs[-1]
         if isinstance(last, _Failed):
             raise ArgumentError(f"the reference {last.kind}, the last rod model, cannot be computed: {last.words}")
-        measured, static, reference = last.path, last.static, last.kind
+        measured, static, reference = last[1].path, last[1].static_path, last[1].rod
     else:
         measured = np.stack([recording.measured(name) for name in columns or ()], axis=1)
         static = np.stack([np.interp(rests, times, column) for column in measured.T], axis=1)
         reference = "recording"
-    rows = {id(run): _row(run, changed, output, measured, times, inside, rests, static, reference) for run in computed}
-    first = next(iter(rows.values()))
-    return [rows[id(run)] if isinstance(run, _Run) else _failed_row(run, first) for run in runs]
+    like = next(run[1] for run in runs if not isinstance(run, _Failed))
+    return [
+        Comparison(
+            run.kind, times, np.full_like(measured, np.nan), measured, rests, np.full_like(like.static_path, np.nan),
+            remarks=(f"{run.kind}: {run.words}",), unit=like.unit, output=like.output, output_unit=like.output_unit,
+            reference=reference, status=Status.FAILED,
+        )
+        if isinstance(run, _Failed)
+        else _compared(*run, changed, measured, inside, static, reference)
+        for run in runs
+    ]  # fmt: skip

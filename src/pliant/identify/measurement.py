@@ -26,12 +26,11 @@ from pliant.analysis.numerics.configuration_group import ConfigurationGroup
 from pliant.analysis.numerics.state import EQUILIBRIUM
 from pliant.analysis.simulate import Simulate, simulate
 from pliant.engine.core import check_names
-from pliant.engine.differences import difference
 from pliant.engine.equations import Equations, Values
 from pliant.engine.outputs import output_function, output_names
 from pliant.engine.time_loop import TimeLoop
 from pliant.engine.workspace import EvaluationError
-from pliant.gradient.equilibrium import EquilibriumAdjoint
+from pliant.gradient.equilibrium import EquilibriumChange
 from pliant.gradient.parameter_derivatives import ParameterTangents, derivative, parameter_changes
 from pliant.identify.recording import drive, time_slack
 from pliant.language.arguments import ArgumentError
@@ -67,15 +66,9 @@ def why_not(eqs: Equations, outputs: Sequence[str], *, at_rest: bool = False) ->
 
 @on_one_blas_thread
 def output_sensitivity(
-    eqs: Equations,
-    names: Sequence[str],
-    t: tuple[float, float],
-    *,
-    outputs: Sequence[str],
-    times: Sequence[float],
-    method: Method,
-    parameters: Values | None = None,
-) -> OutputSensitivity:
+    eqs: Equations, names: Sequence[str], t: tuple[float, float], *, outputs: Sequence[str], times: Sequence[float],
+    method: Method, parameters: Values | None = None,
+) -> OutputSensitivity:  # fmt: skip
     """Simulate from the model's start, with the derivatives of outputs at `times` [s] with respect to the named parameters."""
     _refuse(eqs, outputs)
     eqs = eqs.at(parameters=parameters)
@@ -88,7 +81,7 @@ def output_sensitivity(
 
     asked = Simulate(until=t[1], begin=t[0], method=method, save_at=np.asarray(times), save_between=True)
     result = asked.motion(eqs, prepare)
-    values = _side_by_side(result, outputs)
+    values = np.concatenate([result[name].values.reshape(len(result.time), -1) for name in outputs], axis=1)
     if result.status != "completed":
         return OutputSensitivity(result, values, np.full((*values.shape, len(names)), np.nan))
     changes = kept[0].sample_X, kept[0].sample_V
@@ -97,14 +90,9 @@ def output_sensitivity(
 
 @on_one_blas_thread
 def rest_sensitivity(
-    eqs: Equations,
-    names: Sequence[str],
-    times: Sequence[float] | np.ndarray,
-    *,
-    outputs: Sequence[str],
-    parameters: Values | None = None,
-    starts: Sequence[np.ndarray] | None = None,
-) -> tuple[list[Equilibrium], np.ndarray] | None:
+    eqs: Equations, names: Sequence[str], times: Sequence[float] | np.ndarray, *, outputs: Sequence[str],
+    parameters: Values | None = None, starts: Sequence[np.ndarray] | None = None,
+) -> tuple[list[Equilibrium], np.ndarray] | None:  # fmt: skip
     """Equilibria under the inputs of some times [s], and derivatives of outputs with respect to the named parameters, times x
     components x parameters; None if an equilibrium was not found. starts: initial poses of the searches, one q per time."""
     _refuse(eqs, outputs, at_rest=True)
@@ -145,10 +133,6 @@ def _refuse(eqs: Equations, outputs: Sequence[str], *, at_rest: bool = False) ->
         raise ValueError(f"no exact derivatives: {reason}")
 
 
-def _side_by_side(result: Result, outputs: Sequence[str]) -> np.ndarray:
-    return np.concatenate([result[name].values.reshape(len(result.time), -1) for name in outputs], axis=1)
-
-
 class _Tangent:
     """Derivatives of starts, equilibria and outputs with respect to some parameters."""
 
@@ -161,7 +145,7 @@ class _Tangent:
         """Derivatives of the model's start: increments of q and of v, parameters x nv."""
         eqs = self.eqs
         if eqs.model.spec.start == EQUILIBRIUM:
-            X = self._poses([EquilibriumAdjoint(eqs.binding, begin, q0, np.zeros(0), eqs.rates)])[0]
+            X = self._poses([EquilibriumChange(eqs.binding, begin, q0, np.zeros(0), eqs.rates)])[0]
             return X, np.zeros_like(X)
 
         def placed(values: dict[str, float]) -> np.ndarray:
@@ -176,18 +160,15 @@ class _Tangent:
         """Derivatives of equilibria: increments of q, poses x parameters x nv."""
         eqs = self.eqs
         poses = [
-            EquilibriumAdjoint(rest.equations.binding, rest.time, rest.q, rest.multipliers, eqs.rates) for rest in rests
+            EquilibriumChange(rest.equations.binding, rest.time, rest.q, rest.multipliers, eqs.rates) for rest in rests
         ]
         return self._poses(poses)
 
-    def _poses(self, poses: Sequence[EquilibriumAdjoint]) -> np.ndarray:
+    def _poses(self, poses: Sequence[EquilibriumChange]) -> np.ndarray:
         columns = []
         for name in self.names:
-            moved = cache(partial(self.changes.moved, name))
-            step = self.changes.step(name)
-            columns.append(
-                [at.change(difference(lambda x: at.unbalanced(moved(x)), step)) for at in poses]  # noqa: B023
-            )
+            moved, step = cache(partial(self.changes.moved, name)), self.changes.step(name)
+            columns.append([at.by(moved, step)[0] for at in poses])
         return np.array(columns).swapaxes(0, 1)
 
     def outputs(self, names: Sequence[str], q: np.ndarray, v: np.ndarray, X: np.ndarray, V: np.ndarray) -> np.ndarray:

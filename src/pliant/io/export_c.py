@@ -81,14 +81,9 @@ def own_model(eqs: Equations) -> Model:
 
 
 def c_files(
-    model: Model,
-    *,
-    method: str = "semi_implicit",
-    step: float = 1e-3,
-    beside: Mapping[str, str] | None = None,
-    trial: str = "",
-    coefficients: Mapping[str, float] | None = None,
-) -> dict[str, str]:
+    model: Model, *, method: str = "semi_implicit", step: float = 1e-3, beside: Mapping[str, str] | None = None,
+    trial: str = "", coefficients: Mapping[str, float] | None = None,
+) -> dict[str, str]:  # fmt: skip
     """The files of an export, by path in its folder; `beside` are files of a controller to build with them, `trial` is the result
     of a trial of the method, `coefficients` those of the method if they are not the default."""
     beside = dict(beside or {})
@@ -282,14 +277,9 @@ def _functions_of_parameters(model: Model) -> dict[str, ca.Function]:
 
 
 def _equations(
-    model: Model,
-    plan: InputPlan,
-    tables: Tables,
-    name: str,
-    method: str,
-    step: float,
+    model: Model, plan: InputPlan, tables: Tables, name: str, method: str, step: float,
     coefficients: Mapping[str, float] | None,
-) -> str:
+) -> str:  # fmt: skip
     """The file with the robot's formulas, tables and names."""
     of_parameters = _functions_of_parameters(model) | {"outputs": _outputs(model)}
     kernels = [f for library in tables.libraries for f in library.single]

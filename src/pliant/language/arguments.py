@@ -1,7 +1,5 @@
 """Checks of arguments: messages with the error, its location and a fix."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 import math

@@ -1,7 +1,5 @@
 """Array functions equivalent to NumPy's, without the import of numpy.ma, which takes 15 ms."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

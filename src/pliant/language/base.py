@@ -45,18 +45,31 @@ Problem: TypeAlias = tuple[KeyPath, str, str]
 
 
 def positive(part: Part, value: Callable[[Any], float], *fields: str) -> Iterator[Problem]:
-    """The problem of each of the fields that is given and not above zero."""
-    for field in fields:
-        given = getattr(part, field)
-        if given is not None and value(given) <= 0:
-            yield (field,), f"{field} must be above zero, but it is {value(given):g}", ""
+    """The problem of each of the fields that is given and not above zero; of lists, each entry."""
+    yield from _outside(part, value, fields, lambda x: x <= 0, "must be above zero")
 
 
 def not_negative(part: Part, value: Callable[[Any], float], *fields: str) -> Iterator[Problem]:
-    """The problem of each of the fields that is below zero."""
+    """The problem of each of the fields that is given and below zero; of lists, each entry."""
+    yield from _outside(part, value, fields, lambda x: x < 0, "must not be negative")
+
+
+def _outside(
+    part: Part, value: Callable[[Any], float], fields: Iterable[str], outside: Callable[[float], bool], words: str
+) -> Iterator[Problem]:
     for field in fields:
-        if value(getattr(part, field)) < 0:
-            yield (field,), f"{field} must not be negative, but it is {value(getattr(part, field)):g}", ""
+        given = getattr(part, field)
+        for path, entry in enumerate(given) if isinstance(given, tuple) else ((None, given),):
+            if entry is not None and outside(number := value(entry)):
+                yield (field,) if path is None else (field, path), f"{field} {words}, but it is {number:g}", ""
+
+
+def problems_of(part: Part, value: Callable[[Any], float]) -> Iterator[Problem]:
+    """All problems with the values of a part: values outside of the ranges that its classes state, then what it checks itself."""
+    for base in type(part).__mro__:
+        yield from positive(part, value, *vars(base).get("above_zero", ()))
+        yield from not_negative(part, value, *vars(base).get("not_below_zero", ()))
+    yield from part.problems(value)
 
 
 PUSHES_AWAY = "it pushes away from its rest"
@@ -83,6 +96,10 @@ class Part(BaseModel):
 
     example: ClassVar[str] = ""
     """A complete small model that uses this part, shown in the language reference and loaded by the tests."""
+
+    above_zero: ClassVar[tuple[str, ...]] = ()
+    not_below_zero: ClassVar[tuple[str, ...]] = ()
+    """Fields whose values must be above zero, and not below it, where they are given; in addition to those of base classes."""
 
     odd_below_zero: ClassVar[Mapping[str, str]] = {}
     """Fields whose values may be negative but rarely are, with the effect of a negative value, which produces a remark."""
@@ -271,7 +288,6 @@ class ByType(Choice):
         return {str(member.model_fields[self.key].default): member for member in members}
 
     def canonical(self, data: Any) -> Any:
-        """The data with aliases resolved."""
         given = data.get(self.key) if isinstance(data, Mapping) else None
         return {**data, self.key: self.aliases[given]} if isinstance(given, str) and given in self.aliases else data
 

@@ -81,6 +81,7 @@ MASS_PER_LENGTH = MASS / LENGTH
 ROTARY_PER_LENGTH = INERTIA / LENGTH
 CURVATURE = NUMBER / LENGTH
 COMPLIANCE = NUMBER / PRESSURE
+VISCOSITY = PRESSURE * TIME
 
 
 def damping_dimension(viscous: Dimension, power: float) -> Dimension:
@@ -117,6 +118,7 @@ NAMES: dict[Dimension, str] = {
     ROTARY_PER_LENGTH: "inertia per length",
     CURVATURE: "curvature",
     COMPLIANCE: "growth per pressure",
+    VISCOSITY: "viscosity",
 }
 
 USUAL_UNITS: dict[Dimension, str] = {
@@ -128,6 +130,7 @@ USUAL_UNITS: dict[Dimension, str] = {
     ANGULAR_DAMPING: "N*m*s",
     BENDING_STIFFNESS: "N*m^2",
     COMPLIANCE: "1/Pa",
+    VISCOSITY: "Pa*s",
     FORCE * TIME: "N*s",
     BENDING_STIFFNESS * TIME: "N*m^2*s",
 }
@@ -146,6 +149,7 @@ EXAMPLES: dict[Dimension, str] = {
     TORQUE: "2 N*m",
     PRESSURE: "205 kPa",
     DENSITY: "1200 kg/m^3",
+    VISCOSITY: "1 mPa*s",
     INERTIA: "2e-4 kg*m^2",
     STIFFNESS: "100 N/m",
     DAMPING: "3 N*s/m",

@@ -3,8 +3,6 @@
 Values may be numbers, NumPy arrays or CasADi symbols; the type of the arguments selects the functions.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 import operator
@@ -345,6 +343,61 @@ def coefficient(scalar: Scalar, state: Collection[str], values: Mapping[str, Any
     found: list[Node] = []
     formula = _split(node, used, found)
     return Coefficient(0.0, StateFormula(formula, len(found)), tuple(evaluate(part, values) for part in found))
+
+
+@dataclass(frozen=True)
+class StateExpressions:
+    """Expressions of named quantities of the state and of numbers, which are constants or vary in time.
+
+    varying: of each number whether it is a signal.
+    """
+
+    nodes: tuple[Node, ...]
+    varying: tuple[bool, ...] = ()
+
+    @property
+    def constants(self) -> int:
+        """How many of the numbers are constants."""
+        return self.varying.count(False)
+
+    @property
+    def signals(self) -> int:
+        """How many of the numbers vary in time."""
+        return self.varying.count(True)
+
+    def values(self, state: Mapping[str, Any], constants: Any, signals: Any) -> list[Any]:
+        """Their values at a state, given by name."""
+        at, numbers = {False: 0, True: 0}, {}
+        for k, varies in enumerate(self.varying):
+            numbers[f"#{k}"] = (signals if varies else constants)[at[varies]]
+            at[varies] += 1
+        return [evaluate(node, {**state, **numbers}) for node in self.nodes]
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The quantities of the state that they depend on."""
+        found = {name for node in self.nodes for name in symbols(node)}
+        return frozenset(name for name in found if not name.startswith("#") and name not in CONSTANTS)
+
+    @property
+    def word(self) -> str:
+        """A unique key, for names of kernels."""
+        text = " ".join(map(to_text, self.nodes)) + str(self.varying)
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def state_expressions(
+    scalars: Sequence[Scalar], state: Collection[str], parameters: Collection[str], varying: Callable[[Node], bool]
+) -> tuple[StateExpressions, list[Node]]:
+    """Expressions that may use quantities of the state by name, and what their numbers are computed from, in order.
+
+    varying: whether an expression without the state changes in time.
+    """
+    nodes = [to_node(scalar) for scalar in scalars]
+    used = {name for node in nodes for name in symbols(node) if is_state(name, state, parameters)}
+    found: list[Node] = []
+    split = tuple(_split(node, used, found) for node in nodes)
+    return StateExpressions(split, tuple(map(varying, found))), found
 
 
 def is_state(name: str, state: Collection[str], parameters: Collection[str]) -> bool:

@@ -1,7 +1,5 @@
 """Faults: errors in a model, with location and suggested fix."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any

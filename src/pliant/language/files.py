@@ -1,7 +1,5 @@
 """Atomic writing of files, and files that will be written."""
 
-from __future__ import annotations
-
 import contextlib
 import glob
 import os

@@ -4,8 +4,6 @@ The environment variable PLIANT_LIMITS sets others, as for untrusted models: `el
 bytes, optionally with kB, MB or GB; `memory` and `time` are unlimited by default, and apply to commands.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import signal

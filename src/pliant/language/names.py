@@ -4,8 +4,6 @@ A name is a plain word. Flattening adds two forms: `link[3]` (the third instance
 `bar` of the model attached as `left`). Only flat models, such as those in results, may define such names.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -154,6 +152,7 @@ LinkName: TypeAlias = Annotated[str, Reference("link", _INSTANCE, "write its nam
 RodName: TypeAlias = Annotated[str, Reference("rod", _INSTANCE, "write its name, such as arm or left/arm")]
 TendonName: TypeAlias = Annotated[str, Reference("tendon", _INSTANCE, "write its name, such as pull or pull[2]")]
 MeshName: TypeAlias = Annotated[str, Reference("mesh", _INSTANCE, "write its name, such as fabric or left/fabric")]
+SurfaceName: TypeAlias = Annotated[str, Reference("surface", _INSTANCE, "write its name, such as hull or left/hull")]
 ThingName: TypeAlias = Annotated[
     str, Reference("body, rod, mesh or surface", _INSTANCE, "write its name, such as finger or floor, or all")
 ]

@@ -5,34 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-from pydantic import StrictBool
+from pydantic import StrictBool, ValidationError
 
-from pliant.language.base import Part, Problem
+from pliant.language.base import Problem
 from pliant.language.dimension import EXAMPLES, Dimension
 from pliant.language.evaluate import UNKNOWN, OpenDimension, dimension_of, evaluate, to_node
-from pliant.language.faults import ExpressionError, Fault, SpecError
-from pliant.language.message_text import with_article
-from pliant.language.scalar import LARGEST, TOO_LARGE, AccelerationVector, Repeated, Scalar, Value
+from pliant.language.faults import ExpressionError, Fault, Place, SpecError
+from pliant.language.message_text import describe, suggestion, with_article
+from pliant.language.scalar import LARGEST, TOO_LARGE, Repeated, Scalar, Value
+from pliant.language.source import SET_FILE, Source
 from pliant.language.syntax import Node, Number, symbols, to_text
-
-
-class World(Part):
-    """The environment of the robot."""
-
-    gravity: AccelerationVector = (0, 0, -9.81)
-    """Acceleration of free fall, in world axes [m/s^2]."""
-
-    example: ClassVar[str] = """\
-pliant: 1
-world: {gravity: [0, -9.81 m/s^2, 0]}   # y points up
-bodies:
-  stone: {mass: 1 kg}
-joints:
-  fall: {type: free, child: stone}
-"""
+from pliant.language.tree import Tree, from_plain, merge
 
 
 class Parameter(Repeated):
@@ -262,3 +249,58 @@ def bounds_problems(
                 yield ("value",), f"'{name}' is {value:g}, {word} of {number(bound):g}", ""
         except ExpressionError as error:
             yield (key,), str(error), error.hint
+
+
+def setting_faults(tree: Tree, values: Mapping[str, float | str]) -> list[Fault]:
+    """Faults of values that do not have the dimension of their parameter; otherwise each use of the parameter would be reported.
+
+    Values that cannot be read, here or in the model, are reported by the checks of the complete model.
+    """
+    section = tree.value.get("parameters") if isinstance(tree.value, dict) else None
+    known: dict[str, Parameter] = {}
+    for name, given in (section.value if section is not None and isinstance(section.value, dict) else {}).items():
+        try:
+            known[name] = Parameter.model_validate(given.plain())
+        except ValidationError:
+            continue
+    try:
+        dimensions = parameter_dimensions(known)[0]
+    except ExpressionError:
+        return []
+    faults = []
+    for name, value in values.items():
+        if name not in dimensions or not isinstance(value, str):
+            continue
+        try:
+            problem = wrong_dimension(to_node(value), dimensions[name], dimensions)
+        except ExpressionError:
+            continue
+        if problem:
+            faults.append(Fault(*problem, path=f"parameters.{name}.value", file=SET_FILE))
+    return faults
+
+
+def with_parameters(source: Source, values: dict[str, float | str]) -> Source:
+    """The model with other values of parameters; `left/length` is a parameter of the model attached as `left`."""
+    tree = source.tree or Tree({})
+    faults: list[Fault] = setting_faults(tree, values) if values else []
+    for name, value in values.items():
+        prefix, slash, rest = name.partition("/")
+        section = tree.value.get("attach" if slash else "parameters")
+        known = section.value if section is not None and isinstance(section.value, dict) else {}
+        if prefix not in known:
+            what = "attached model" if slash else "parameter"
+            names = ", ".join(map(str, known)) or "none"
+            hint = suggestion(prefix, map(str, known), f"known: {names}")
+            faults.append(Fault(f"cannot set {describe(name)}: there is no {what} {describe(prefix)}", hint))
+            continue
+        driven = tree.value.get("inputs")
+        if not slash and driven is not None and isinstance(driven.value, dict) and name in driven.value:
+            what = f"cannot set {describe(name)}: `inputs` of the model drives it, so a value has no effect"
+            faults.append(Fault(what, "use --input (in Python: inputs=)"))
+            continue
+        new = Tree({"parameters": Tree({rest if slash else name: from_plain(value, Place(SET_FILE, None))})})
+        tree = merge(tree, Tree({"attach": Tree({prefix: new})}) if slash else new)
+    if faults:
+        raise SpecError(faults, source.file)
+    return replace(source, tree=tree)

@@ -1,7 +1,5 @@
 """Placement of a frame in another: a position, followed by rotations."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Annotated, ClassVar, Literal, TypeAlias
 

@@ -1,7 +1,5 @@
 """Ranges of a quantity as text: `1:3 kPa`, `log 1:100:5 Pa`."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

@@ -178,6 +178,7 @@ AxialStiffness: TypeAlias = Annotated[Scalar, Quantity(dim.FORCE)]
 BendingStiffness: TypeAlias = Annotated[Scalar, Quantity(dim.BENDING_STIFFNESS)]
 MassPerLength: TypeAlias = Annotated[Scalar, Quantity(dim.MASS_PER_LENGTH)]
 RotaryPerLength: TypeAlias = Annotated[Scalar, Quantity(dim.ROTARY_PER_LENGTH)]
+Viscosity: TypeAlias = Annotated[Scalar, Quantity(dim.VISCOSITY)]
 MomentOfInertia: TypeAlias = Annotated[Scalar, Quantity(dim.INERTIA)]
 Stiffness: TypeAlias = Annotated[Scalar, Quantity(dim.STIFFNESS)]
 AngularStiffness: TypeAlias = Annotated[Scalar, Quantity(dim.ANGULAR_STIFFNESS)]
@@ -193,6 +194,13 @@ StateStiffness: TypeAlias = Annotated[Scalar, Quantity(dim.STIFFNESS, of_state=T
 StateAngularStiffness: TypeAlias = Annotated[Scalar, Quantity(dim.ANGULAR_STIFFNESS, of_state=True)]
 StateDamping: TypeAlias = Annotated[Scalar, Quantity(dim.DAMPING, of_state=True)]
 StateAngularDamping: TypeAlias = Annotated[Scalar, Quantity(dim.ANGULAR_DAMPING, of_state=True)]
+
+# Values that may vary in time and depend on the state of their part.
+SpeedField: TypeAlias = Annotated[Scalar, Quantity(dim.SPEED, signal=True, of_state=True)]
+ForceField: TypeAlias = Annotated[Scalar, Quantity(dim.FORCE, signal=True, of_state=True)]
+TorqueField: TypeAlias = Annotated[Scalar, Quantity(dim.TORQUE, signal=True, of_state=True)]
+ForcePerLengthField: TypeAlias = Annotated[Scalar, Quantity(dim.STIFFNESS, signal=True, of_state=True)]
+TorquePerLengthField: TypeAlias = Annotated[Scalar, Quantity(dim.FORCE, signal=True, of_state=True)]
 
 # Values that may vary in time.
 AnySignal: TypeAlias = Annotated[Scalar, Quantity(None, signal=True)]

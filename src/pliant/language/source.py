@@ -1,7 +1,5 @@
 """Source of a model: its text, its folder, and the files that it may read."""
 
-from __future__ import annotations
-
 import os
 import re
 import stat

@@ -1,7 +1,5 @@
 """Functions of time as piecewise polynomials: recorded, sampled from a function, integrated, or interpolated to a command."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -3,8 +3,6 @@
 Each folder or module holds one type of part, a class per part. The names in `__init__.pyi` are imported on first use.
 """
 
-from __future__ import annotations
-
 import ast
 from importlib import import_module
 from pathlib import Path

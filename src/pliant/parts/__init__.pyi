@@ -7,7 +7,6 @@ from pliant.analysis.modes import Modes as Modes
 from pliant.analysis.path import Continuation as Continuation
 from pliant.analysis.simulate import Simulate as Simulate
 from pliant.language.parameter import Parameter as Parameter
-from pliant.language.parameter import World as World
 from pliant.language.placement import Around as Around
 from pliant.language.placement import Attachment as Attachment
 from pliant.language.placement import AxisRotation as AxisRotation
@@ -22,6 +21,7 @@ from pliant.parts.body import Body as Body
 from pliant.parts.body import BodyFrame as BodyFrame
 from pliant.parts.body import Box as Box
 from pliant.parts.body import Cylinder as Cylinder
+from pliant.parts.body import Ellipsoid as Ellipsoid
 from pliant.parts.body import InertiaMatrix as InertiaMatrix
 from pliant.parts.body import PrincipalInertia as PrincipalInertia
 from pliant.parts.body import SlenderRod as SlenderRod
@@ -32,6 +32,12 @@ from pliant.parts.contact import Contact as Contact
 from pliant.parts.contact import Friction as Friction
 from pliant.parts.external_load import Distributed as Distributed
 from pliant.parts.external_load import Wrench as Wrench
+from pliant.parts.field.body import BodyFluid as BodyFluid
+from pliant.parts.field.fluid import Fluid as Fluid
+from pliant.parts.field.rod import RodFluid as RodFluid
+from pliant.parts.field.wing import Polar as Polar
+from pliant.parts.field.wing import Wing as Wing
+from pliant.parts.field_load import FieldLoad as FieldLoad
 from pliant.parts.input import Piece as Piece
 from pliant.parts.input import PiecewiseInput as PiecewiseInput
 from pliant.parts.input import Ramp as Ramp
@@ -76,7 +82,9 @@ from pliant.parts.link import AxialSpring as AxialSpring
 from pliant.parts.link import Beam as Beam
 from pliant.parts.mesh import Membrane as Membrane
 from pliant.parts.mesh import Shell as Shell
+from pliant.parts.mesh.base import MembraneEdges as MembraneEdges
 from pliant.parts.mesh.base import NodeValues as NodeValues
+from pliant.parts.mesh.base import ShellEdges as ShellEdges
 from pliant.parts.mesh.drawing import BlockDrawing as BlockDrawing
 from pliant.parts.mesh.drawing import BoxSet as BoxSet
 from pliant.parts.mesh.drawing import FileDrawing as FileDrawing
@@ -87,8 +95,6 @@ from pliant.parts.mesh.drawing import NumberedSet as NumberedSet
 from pliant.parts.mesh.drawing import PlaneSet as PlaneSet
 from pliant.parts.mesh.drawing import RectangleDrawing as RectangleDrawing
 from pliant.parts.mesh.drawing import WebDrawing as WebDrawing
-from pliant.parts.mesh.edges import MembraneEdges as MembraneEdges
-from pliant.parts.mesh.edges import ShellEdges as ShellEdges
 from pliant.parts.output import ConstraintOutput as ConstraintOutput
 from pliant.parts.output import ContactOutput as ContactOutput
 from pliant.parts.output import CoordinateOutput as CoordinateOutput
@@ -133,6 +139,7 @@ from pliant.parts.surface import BoxSurface as BoxSurface
 from pliant.parts.surface import CapsuleSurface as CapsuleSurface
 from pliant.parts.surface import ConvexSurface as ConvexSurface
 from pliant.parts.surface import CylinderSurface as CylinderSurface
+from pliant.parts.surface import EllipsoidSurface as EllipsoidSurface
 from pliant.parts.surface import HeightFieldSurface as HeightFieldSurface
 from pliant.parts.surface import MeshSurface as MeshSurface
 from pliant.parts.surface import PlaneSurface as PlaneSurface
@@ -144,6 +151,7 @@ from pliant.parts.tendon import ParallelStretch as ParallelStretch
 from pliant.parts.tendon import PointStretch as PointStretch
 from pliant.parts.tendon import RodPoint as RodPoint
 from pliant.parts.tendon import TensionTendon as TensionTendon
+from pliant.parts.world import World as World
 from pliant.robot.analyses import ListedAnalysis as ListedAnalysis
 from pliant.robot.attach import Attach as Attach
 from pliant.robot.controllers import ConstraintControlSpec as ConstraintControlSpec

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
+import casadi as ca
 import numpy as np
 from pydantic import Field, model_validator
 
@@ -14,6 +15,11 @@ from pliant.language.message_text import KeyPath
 from pliant.language.names import FrameName, MaterialName, Name, RodName
 from pliant.language.placement import AxisLetter, Placement, Rotations
 from pliant.language.scalar import Length, LengthVector, Mass, MomentOfInertia, Repeated, Scalar
+from pliant.parts.assembly.build import Build
+from pliant.parts.field import hydrodynamics
+from pliant.parts.field.body import BodyFluid
+from pliant.parts.field.hydrodynamics import Hull
+from pliant.parts.field.medium import Medium
 from pliant.parts.section.material import Material
 
 InertiaRow: TypeAlias = tuple[MomentOfInertia, MomentOfInertia, MomentOfInertia]
@@ -57,6 +63,10 @@ class SlenderRod(Part):
         """Volume [m^3]."""
         return 0.0
 
+    def hull(self, value: Callable[[Scalar], Any], inside: str) -> Hull | None:
+        """What a fluid acts on: nothing, as it has no thickness."""
+        return None
+
     def gyration(self, value: Callable[[Scalar], Any]) -> tuple[Any, Any, Any]:
         """Squared radii of gyration about the body's axes through the centre [m^2]."""
         return _about(self.axis, 0.0, value(self.length) ** 2 / 12)
@@ -80,6 +90,10 @@ class Cylinder(Part):
     def volume(self, value: Callable[[Scalar], Any]) -> Any:
         """Volume [m^3]."""
         return math.pi * value(self.radius) ** 2 * value(self.length)
+
+    def hull(self, value: Callable[[Scalar], Any], inside: str) -> Hull | None:
+        """What a fluid acts on."""
+        return hydrodynamics.cylinder(value(self.radius), value(self.length), "xyz".index(self.axis))
 
     def gyration(self, value: Callable[[Scalar], Any]) -> tuple[Any, Any, Any]:
         """Squared radii of gyration about the body's axes through the centre [m^2]."""
@@ -108,6 +122,12 @@ class Tube(Part):
         """Volume [m^3]."""
         return math.pi * (value(self.outer_radius) ** 2 - value(self.inner_radius) ** 2) * value(self.length)
 
+    def hull(self, value: Callable[[Scalar], Any], inside: str) -> Hull | None:
+        """What a fluid acts on: a cylinder, or its wall with the fluid in it."""
+        length, axis = value(self.length), "xyz".index(self.axis)
+        outer = hydrodynamics.cylinder(value(self.outer_radius), length, axis)
+        return outer if inside == "closed" else hydrodynamics.flooded(outer, value(self.inner_radius), length, axis)
+
     def gyration(self, value: Callable[[Scalar], Any]) -> tuple[Any, Any, Any]:
         """Squared radii of gyration about the body's axes through the centre [m^2]."""
         squares = value(self.outer_radius) ** 2 + value(self.inner_radius) ** 2
@@ -132,6 +152,10 @@ class Box(Part):
         """Volume [m^3]."""
         return value(self.size[0]) * value(self.size[1]) * value(self.size[2])
 
+    def hull(self, value: Callable[[Scalar], Any], inside: str) -> Hull | None:
+        """What a fluid acts on."""
+        return hydrodynamics.box([value(edge) for edge in self.size])
+
     def gyration(self, value: Callable[[Scalar], Any]) -> tuple[Any, Any, Any]:
         """Squared radii of gyration about the body's axes through the centre [m^2]."""
         x, y, z = (value(edge) ** 2 / 12 for edge in self.size)
@@ -155,6 +179,10 @@ class Sphere(Part):
         """Volume [m^3]."""
         return 4 / 3 * math.pi * value(self.radius) ** 3
 
+    def hull(self, value: Callable[[Scalar], Any], inside: str) -> Hull | None:
+        """What a fluid acts on."""
+        return hydrodynamics.sphere(value(self.radius))
+
     def gyration(self, value: Callable[[Scalar], Any]) -> tuple[Any, Any, Any]:
         """Squared radii of gyration about the body's axes through the centre [m^2]."""
         square = 0.4 * value(self.radius) ** 2
@@ -165,7 +193,36 @@ class Sphere(Part):
         yield from positive(self, value, "radius")
 
 
-Shape: TypeAlias = Annotated[SlenderRod | Cylinder | Tube | Box | Sphere, ByType("shape")]
+class Ellipsoid(Part):
+    """A solid ellipsoid."""
+
+    type: Literal["ellipsoid"] = "ellipsoid"
+    semi_axes: LengthVector
+    """Half its extents along the body's x, y, z [m]."""
+
+    def volume(self, value: Callable[[Scalar], Any]) -> Any:
+        """Volume [m^3]."""
+        a, b, c = map(value, self.semi_axes)
+        return 4 / 3 * math.pi * a * b * c
+
+    def hull(self, value: Callable[[Scalar], Any], inside: str) -> Hull | None:
+        """What a fluid acts on."""
+        return hydrodynamics.ellipsoid([value(axis) for axis in self.semi_axes])
+
+    def gyration(self, value: Callable[[Scalar], Any]) -> tuple[Any, Any, Any]:
+        """Squared radii of gyration about the body's axes through the centre [m^2]."""
+        x, y, z = (value(axis) ** 2 / 5 for axis in self.semi_axes)
+        return y + z, x + z, x + y
+
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """Sizes are above zero."""
+        for index, axis in enumerate(self.semi_axes):
+            if value(axis) <= 0:
+                text = f"an ellipsoid needs three semi-axes above zero, but one is {value(axis):g} m"
+                yield ("semi_axes", index), text, ""
+
+
+Shape: TypeAlias = Annotated[SlenderRod | Cylinder | Tube | Box | Sphere | Ellipsoid, ByType("shape")]
 
 
 class BodyFrame(Placement, Repeated):
@@ -208,9 +265,11 @@ class Body(Framed, Placement, Repeated):
     inertia: Inertia | None = None
     """Inertia about the centre of mass; default: that of the shape, or zero (a point mass)."""
     shape: Shape | None = None
-    """Uniform shape centred at the centre of mass: slender_rod, cylinder, tube, box or sphere."""
+    """Uniform shape centred at the centre of mass: slender_rod, cylinder, tube, box, sphere or ellipsoid."""
     material: MaterialName | None = None
     """Material by name; with a shape its density gives the mass."""
+    fluid: BodyFluid | None = None
+    """What the fluid of the `world` does to it, if it differs from what its shape says."""
     parent: FrameName | None = None
     """Frame that a body without a joint is fixed to."""
     along: Along | None = None
@@ -247,6 +306,13 @@ joints:
         if self.shape is None or density is None:
             return 0.0
         return value(density) * self.shape.volume(value)
+
+    def immerse(self, build: Build, name: str, medium: Medium) -> None:
+        """Add what a fluid does to the body, to its shape around the centre of mass."""
+        fluid = self.fluid or BodyFluid()
+        hull = None if self.shape is None else self.shape.hull(build.value, fluid.inside)
+        center = ca.vertcat(*map(build.value, self.center_of_mass))
+        fluid.apply(build, name, hull, (ca.DM.eye(3), center), medium)
 
     def frame_names(self) -> tuple[str, ...]:
         """Names of its frames besides its own."""

@@ -1,7 +1,5 @@
 """Contacts: the contact law, and the collision shapes of bodies, rods and meshes."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -9,21 +7,23 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import reduce
 from itertools import combinations, pairwise, product
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
+from typing import Annotated, Any, ClassVar, TypeAlias
 
 import casadi as ca
 import numpy as np
 from pydantic import Field
 
-from pliant.language.base import OneOrList, Part, Problem, positive
+from pliant.language.base import OneOrList, Part, Problem
 from pliant.language.dimension import FORCE, LENGTH, Dimension
 from pliant.language.faults import Fault, SpecError
 from pliant.language.message_text import KeyPath
 from pliant.language.names import ThingName
 from pliant.language.scalar import Number, Repeated, Scalar, Slowness, Value
-from pliant.parts.body import Box, Cylinder, SlenderRod, Sphere, Tube
+from pliant.parts.assembly.build import Build
+from pliant.parts.assembly.entries import RodStation
+from pliant.parts.body import Box, Cylinder, Ellipsoid, SlenderRod, Sphere, Tube
 from pliant.parts.section.base import OneSection
-from pliant.parts.surface.shapes import BoxSurface, CapsuleSurface, CylinderSurface, SphereSurface
+from pliant.parts.surface.shapes import BoxSurface, CapsuleSurface, CylinderSurface, EllipsoidSurface, SphereSurface
 from pliant.parts.surface.triangles import (
     Corner,
     SurfaceBase,
@@ -36,10 +36,6 @@ from pliant.parts.surface.triangles import (
     tube,
     tube_smooth_edges,
 )
-
-if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
-    from pliant.engine.model.entries import RodStation
 
 
 @dataclass(frozen=True)
@@ -131,6 +127,7 @@ class Friction(Part):
     """Coulomb friction: surfaces stick until the tangential force reaches the coefficient times the normal force."""
 
     short_form: ClassVar[str | None] = "along"
+    not_below_zero = ("along", "across")
 
     along: Number
     """Coefficient of friction [-]; if `across` is given, that along the axis of the touching rod or capsule."""
@@ -141,10 +138,6 @@ class Friction(Part):
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
         """Coefficients are not negative, and static friction is not below sliding friction."""
-        for field in ("along", "across"):
-            given = getattr(self, field)
-            if given is not None and value(given) < 0:
-                yield (field,), f"a coefficient of friction must not be negative, but it is {value(given):g}", ""
         if value(self.at_rest) < 1:
             text = f"at_rest must be 1 or more, but it is {value(self.at_rest):g}"
             yield ("at_rest",), text, "static friction is the larger one"
@@ -161,6 +154,8 @@ class Contact(Repeated):
     never negative. Friction is Coulomb friction with sticking: sticking surfaces are connected by a spring with the
     tangential stiffness of contacts between elastic bodies, which slips when its force reaches the friction limit.
     """
+
+    above_zero, not_below_zero = ("stiffness", "exponent", "tangential_stiffness"), ("dissipation",)
 
     between: Annotated[tuple[Things, ...], OneOrList(), Field(min_length=1, max_length=2)]
     """The parts that can touch: `[finger, ball]`, `[[finger, thumb], ball]` for any of the first with any of the
@@ -205,10 +200,6 @@ contacts:
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
         """Values within their ranges."""
-        given = ("stiffness",) if self.stiffness is not None else ()
-        yield from positive(self, value, *given, "exponent", "tangential_stiffness")
-        if value(self.dissipation) < 0:
-            yield ("dissipation",), f"dissipation must not be negative, but it is {value(self.dissipation):g} s/m", ""
         if self.restitution is not None and not 0 < value(self.restitution) <= 1:
             text = f"restitution must be above 0 and up to 1, but it is {value(self.restitution):g}"
             yield ("restitution",), text, "for impacts without rebound raise `dissipation`"
@@ -289,6 +280,7 @@ BODY_SURFACES: dict[type, Callable[[Any], SurfaceBase]] = {
     Tube: lambda shape: CylinderSurface(radius=shape.outer_radius, length=shape.length, axis=shape.axis),
     Box: lambda shape: BoxSurface(size=shape.size),
     Sphere: lambda shape: SphereSurface(radius=shape.radius),
+    Ellipsoid: lambda shape: EllipsoidSurface(semi_axes=shape.semi_axes),
 }
 """The surface of a body by its shape: slender rods are lines, tubes are closed by flat ends."""
 

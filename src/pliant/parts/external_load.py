@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal
 
 import casadi as ca
 import numpy as np
 from pydantic import Field
 
-from pliant.language.base import ByType
-from pliant.language.faults import Fault, SpecError
 from pliant.language.names import FrameName, RodName
 from pliant.language.scalar import (
     ForcePerLengthSignal,
@@ -24,16 +22,14 @@ from pliant.language.scalar import (
     Repeated,
     TorqueSignalVector,
 )
+from pliant.parts.assembly.build import Build
+from pliant.parts.assembly.entries import RodPiece, RodSpan
 from pliant.parts.formula.base import Effect, FrameForce
 from pliant.parts.formula.relative import ENDS
 from pliant.parts.geometry import se3, so3
 from pliant.parts.geometry.se3 import Pose
 from pliant.parts.motion import Fields
 from pliant.parts.rod.stations import parts_between, product_weights
-
-if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
-    from pliant.engine.model.entries import RodPiece, RodSpan
 
 
 class Wrench(Repeated):
@@ -52,6 +48,9 @@ class Wrench(Repeated):
     """Frame whose axes force and moment are given in; a body's frame makes a follower load."""
     description: str = ""
     """Description for readers."""
+
+    rods: ClassVar[tuple[str, ...]] = ()
+    """Rods that it acts along."""
 
     example: ClassVar[str] = """\
 pliant: 1
@@ -126,14 +125,15 @@ loads:
   wind: {type: distributed, rod: arm, force: [0.2 N/m, 0, 0], profile: [0, 1]}
 """
 
+    @property
+    def rods(self) -> tuple[str, ...]:
+        """The rod that it acts along."""
+        return (self.rod,)
+
     def apply(self, build: Build, name: str) -> None:
         """Add the load to the system, at the same places of the rod as its mass."""
         spans = build.rod_spans(self.rod)
         pieces = [] if spans else build.rod_pieces(self.rod)
-        if not spans and not pieces:
-            kind = build.robot.rods[self.rod].model.kind
-            text = f"the rod model '{kind}' does not support distributed loads"
-            raise SpecError([Fault(text, "use a wrench at frames of the rod", f"loads.{name}.rod")])
         signals = [build.signal_expression(entry) for entry in (*self.force, *self.moment)]
         at = build.add_signal_expressions(signals)
         factors = [build.value(entry) for entry in self.profile]
@@ -258,6 +258,3 @@ SPAN_DEAD, SPAN_FOLLOWING = (
     for name, turning in (("distributed_span_dead", False), ("distributed_span_following", True))
 )
 """Force and moment per length on the part of a rod between two sections, in world axes, or in those of its sections."""
-
-
-Load: TypeAlias = Annotated[Wrench | Distributed, ByType("load", default="wrench")]

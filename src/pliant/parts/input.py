@@ -1,7 +1,5 @@
 """Inputs: how an input parameter varies in time."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -13,10 +11,9 @@ from pydantic import Field, PrivateAttr, model_validator
 from pliant.language.arguments import ArgumentError
 from pliant.language.base import ByKey, FromFiles, Part, Problem, ValueOrPart, fault
 from pliant.language.faults import ExpressionError
-from pliant.language.recording import FILL, by_name, find_column, times_of
+from pliant.language.recording import FILL, Column, by_name, find_column, read_columns, times_of
 from pliant.language.scalar import Angle, AnySignal, Frequency, Scalar, Time, Value
 from pliant.language.source import FileProblem, Source
-from pliant.language.table_files import Column, read_columns
 from pliant.language.time_series import TimeSeries, interpolated
 from pliant.language.units import Unit, parse_unit
 
@@ -221,7 +218,6 @@ class SeriesInput(FromFiles):
         return (*(self.series.times or ()), *(self.series.values or ()))
 
     def with_files(self, source: Source, value: Callable[[Any], float]) -> Self:
-        """The input with its samples read."""
         series, copy = self.series, self.model_copy()
         if series.times is not None and series.values is not None:
             times, values = (np.array([float(value(x)) for x in listed]) for listed in (series.times, series.values))
@@ -255,7 +251,6 @@ class SeriesInput(FromFiles):
             raise FileProblem(f"{where}{reason.message}", reason.hint) from None
 
     def without_files(self) -> Self:
-        """The input with its samples as lists, in SI units."""
         listed = {"times": tuple(self.samples.times.tolist()), "values": tuple(self.samples.values.tolist())}
         none = dict.fromkeys(("file", "column", "time_column", "time_unit", "unit"))
         return self.model_copy(update={"series": self.series.model_copy(update={**none, **listed})})

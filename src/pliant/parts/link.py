@@ -1,15 +1,13 @@
 """Links: force elements between two frames."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 import casadi as ca
 
-from pliant.language.base import DRIVES, PUSHES_AWAY, ByType, KeyPath, OneOrList, Problem, WordOrList, not_negative
+from pliant.language.base import DRIVES, PUSHES_AWAY, ByType, KeyPath, OneOrList, WordOrList
 from pliant.language.dimension import ANGULAR_DAMPING, DAMPING, LENGTH, NUMBER, Dimension, damping_dimension
 from pliant.language.evaluate import StateFormula, sizes, words
 from pliant.language.placement import Attachment
@@ -29,14 +27,12 @@ from pliant.language.scalar import (
     TorqueSignal,
     Vector,
 )
+from pliant.parts.assembly.build import Build
 from pliant.parts.formula.base import Effect, FrameForce, one_sided, power_law, spring_energy
 from pliant.parts.formula.relative import ENDS, POINTS, force_between_points, relative_force
 from pliant.parts.geometry import se3, so3
 from pliant.parts.joint.coordinate import LengthDamper, Spring
 from pliant.parts.motion import Fields
-
-if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
 
 
 class LinkBase(Repeated):
@@ -111,21 +107,16 @@ links:
     direction: tension
     smoothing: 1 mm
 """
-
-    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """The smoothing width is not negative."""
-        yield from not_negative(self, value, "smoothing")
+    not_below_zero = ("smoothing",)
 
     def state_names(self) -> Mapping[str, Dimension]:
         """Names that coefficients may use: length, stretch and strain."""
         return {"length": LENGTH, "stretch": LENGTH, "strain": NUMBER}
 
     def deformation(self, poses: Any, constants: Any) -> Any:
-        """Length of the link [m]."""
         return axial_length(poses, constants)
 
     def apply(self, build: Build, name: str) -> None:
-        """Add the link's force to the system."""
         ends = [build.attachment(end) for end in self.between]
         spring = self.spring or AxialSpring(coefficient=0)
         length = build.initial_length([(node, placement[1]) for node, placement in ends])
@@ -334,14 +325,12 @@ links:
 """
 
     def deformation(self, poses: Any, constants: Any) -> Any:
-        """Deformation in the six components [m, rad], rest values not subtracted."""
         ends = ENDS.read(constants)
         first, second = se3.compose(poses[0], ends.first), se3.compose(poses[1], ends.second)
         R, p = se3.compose(se3.inverse(first), second)
         return beam_deformation(p, so3.log(R), self.measure)
 
     def apply(self, build: Build, name: str) -> None:
-        """Add the link's force to the system."""
         (node_a, end_a), (node_b, end_b) = (build.attachment(end) for end in self.between)
         start_a = se3.compose(build.initial_pose(node_a), end_a)
         start_b = se3.compose(build.initial_pose(node_b), end_b)

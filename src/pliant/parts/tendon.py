@@ -1,14 +1,12 @@
 """Tendons: lines routed through points of the robot, with a given tension or elastic."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 import casadi as ca
 from pydantic import Field, model_validator
@@ -30,15 +28,13 @@ from pliant.language.scalar import (
     Speed,
     Stiffness,
 )
+from pliant.parts.assembly.build import Build
 from pliant.parts.formula.base import Effect, one_sided, power_law
 from pliant.parts.formula.route import RouteForce
 from pliant.parts.geometry.se3 import Pose, is_identity, scalars
 from pliant.parts.joint.coordinate import LengthDamper
 from pliant.parts.motion import Fields
 from pliant.parts.rod.stations import is_on_rod
-
-if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
 
 Value = Callable[[Scalar], Any]
 BASE, TIP = "", "tip"
@@ -128,11 +124,9 @@ class EvenStretch(Stretch):
     """Number of eyelets, first and last included."""
 
     def count(self) -> int:
-        """Number of eyelets."""
         return self.eyelets
 
     def ends(self) -> Mapping[tuple[str | int, ...], Scalar | None]:
-        """Arc lengths given in the file."""
         return {("start",): self.start, ("end",): self.end}
 
     @abstractmethod
@@ -140,7 +134,6 @@ class EvenStretch(Stretch):
         """Positions in the section [m] at these fractions of the way from first to last eyelet: columns of x and of y."""
 
     def stations(self, value: Value, length: Any) -> list[Station]:
-        """The eyelets on a rod of that length [m]."""
         first = 0.0 if self.start is None else value(self.start)
         last = length if self.end is None else value(self.end)
         shares = [Fraction(k, self.eyelets - 1) for k in range(self.eyelets)]
@@ -169,7 +162,6 @@ class ParallelStretch(EvenStretch):
     """Position in the section: x and y [m]."""
 
     def places(self, shares: ca.DM, value: Value) -> tuple[Any, Any]:
-        """Positions in the section [m]."""
         x, y = map(value, self.offset)
         return ca.repmat(x, shares.numel()), ca.repmat(y, shares.numel())
 
@@ -185,12 +177,10 @@ class HelicalStretch(EvenStretch):
     """Turns around the axis from first to last eyelet, from x towards y; 0 is straight."""
 
     def places(self, shares: ca.DM, value: Value) -> tuple[Any, Any]:
-        """Positions in the section [m]."""
         angles = value(self.angle) + 2 * ca.pi * value(self.turns) * shares
         return value(self.radius) * ca.cos(angles), value(self.radius) * ca.sin(angles)
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """A radius above zero."""
         yield from super().problems(value)
         if value(self.radius) <= 0:
             hint = "turn it by `angle: 180 deg` instead, or use `offset: [0, 0]`"
@@ -215,15 +205,12 @@ class PointStretch(Stretch):
     """Number of additional eyelets between neighbouring points, evenly spaced in arc length and offset."""
 
     def count(self) -> int:
-        """Number of eyelets."""
         return len(self.points) + (len(self.points) - 1) * self.between
 
     def ends(self) -> Mapping[tuple[str | int, ...], Scalar | None]:
-        """Arc lengths given in the file."""
         return {("points", index, "at"): point.at for index, point in enumerate(self.points)}
 
     def stations(self, value: Value, length: Any) -> list[Station]:
-        """The eyelets on a rod of that length [m]."""
         given = [_station(point, value) for point in self.points]
         stations = [given[0]]
         for first, last in pairwise(given):
@@ -278,6 +265,9 @@ class TendonBase(Repeated):
     given tension is that at the first point; the law of an elastic tendon gives the mean along the line.
     """
 
+    above_zero: ClassVar[tuple[str, ...]] = ("slip_speed",)
+    not_below_zero: ClassVar[tuple[str, ...]] = ("friction",)
+
     through: tuple[Through, ...]
     """The points it passes, in order, two or more: frames (`hand`, `{frame: hand, position: [0, 0, 1 cm]}`) and
     stretches along rods (`{rod: arm, offset: [8 mm, 0]}`)."""
@@ -304,15 +294,12 @@ class TendonBase(Repeated):
         return data
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Two points or more, none twice in a row; friction that is not negative and has points to act on."""
+        """Two points or more, none twice in a row; friction that has points to act on."""
         if sum(item.count() for item in self.through) < 2:
             yield ("through",), "a tendon needs two points or more", "add the frame or the rod that it runs to"
         for index, (first, second) in enumerate(pairwise(self.through), start=1):
             if first == second:
                 yield ("through", index), "the tendon passes the same point twice in a row", "remove one of them"
-        if value(self.friction) < 0:
-            yield ("friction",), f"friction must not be negative, but it is {value(self.friction):g}", ""
-        yield from positive(self, value, "slip_speed")
         if self.at_rest != "none" and not self.has_friction:
             yield ("at_rest",), "a line without friction has none at rest", "give `friction`, or remove `at_rest`"
         if self.has_friction and sum(item.count() for item in self.through) == 2:
@@ -375,14 +362,12 @@ outputs:
 """
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Points as for all tendons; no tension below zero."""
         yield from super().problems(value)
         if value(self.tension) < 0:
             message = f"the tension cannot be negative, but it is {value(self.tension):g} N: a line cannot push"
             yield ("tension",), message, "use a tendon on the other side instead"
 
     def apply(self, build: Build, name: str) -> None:
-        """Add the tendon to the system."""
         self.add(build, name, GIVEN_TENSION, [], [self.tension])
 
 
@@ -401,6 +386,8 @@ class ElasticTendon(TendonBase):
     With elongation `e = length - rest + shortening`, the tension is `stiffness e` plus the force of the damper; it is zero
     while e is negative, and never negative.
     """
+
+    above_zero, not_below_zero = ("stiffness", "axial_stiffness"), ("smoothing",)
 
     type: Literal["elastic"] = "elastic"
     stiffness: Stiffness | None = None
@@ -439,9 +426,7 @@ tendons:
 """
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Points as for all tendons; one stiffness, above zero."""
         yield from super().problems(value)
-        yield from positive(self, value, "stiffness", "axial_stiffness")
         if (self.stiffness is None) == (self.axial_stiffness is None):
             hint = "give one of `stiffness` and `axial_stiffness`"
             if self.stiffness is None:
@@ -450,11 +435,8 @@ tendons:
                 yield ("axial_stiffness",), "the stiffness is given twice", hint
         if self.rest != AS_AT_START:
             yield from positive(self, value, "rest")
-        if value(self.smoothing) < 0:
-            yield ("smoothing",), f"smoothing cannot be negative, but it is {value(self.smoothing):g}", ""
 
     def apply(self, build: Build, name: str) -> None:
-        """Add the tendon to the system."""
         rest = build.initial_length(self.passes(build)) if self.rest == AS_AT_START else build.value(self.rest)
         if self.stiffness is not None:
             stiffness = build.value(self.stiffness)

@@ -1,8 +1,6 @@
 """The analyses that a model lists, by name; their options are read when the analyses run or the model is checked, so that loading a
 model needs none of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
@@ -12,7 +10,7 @@ from pydantic_core import CoreSchema
 
 from pliant.language.base import Part, fault
 from pliant.language.message_text import describe, nearest
-from pliant.language.public_names import analyses
+from pliant.language.provided import analyses
 
 
 def analysis_names() -> tuple[str, ...]:

@@ -1,7 +1,5 @@
 """Attaching another model under a name prefix."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """Attached models: reading them, and values for their parameters."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path as FilePath

@@ -1,7 +1,5 @@
 """Controllers in model files: their fields and checks. `control/described.py` makes the controllers from them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
@@ -55,6 +53,8 @@ class InputLimit(Part):
     """Limits of an actuator. An omitted bound is the `minimum` or `maximum` of the parameter, if it has one; the tension
     of a tendon is never negative."""
 
+    above_zero = ("rate",)
+
     input: InputName
     """The input parameter."""
     lower: Value | None = None
@@ -65,15 +65,15 @@ class InputLimit(Part):
     """Largest change per second [unit of the parameter, per second]."""
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Bounds in order, rates above zero."""
+        """Bounds in order."""
         if self.lower is not None and self.upper is not None and value(self.lower) > value(self.upper):
             yield ("lower",), f"`lower` is above `upper` for input '{self.input}'", "exchange them"
-        if self.rate is not None:
-            yield from positive(self, value, "rate")
 
 
 class ControllerBase(Part):
     """A controller: it is called at its sample times, and its commands are constant in between."""
+
+    above_zero = ("sample_time",)
 
     sample_time: Time
     """Time between two samples [s]."""
@@ -97,8 +97,7 @@ class ControllerBase(Part):
         )
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Times must be positive."""
-        yield from positive(self, value, "sample_time")
+        """Delays are not negative, and no input has two limits."""
         if value(self.delay) < 0:
             yield ("delay",), "a delay cannot be negative", "use 0 for none"
         yield from twice(self, "limits", "input")
@@ -174,7 +173,6 @@ class TaskController(ControllerBase):
         return self.placed + self.turned
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Check that one frame or list of coordinates follows the path, with one value for each component."""
         yield from super().problems(value)
         if (self.frame is None) == (not self.coordinates) and (self.path or self.turned or self.frame is not None):
             yield (), "the path needs either a `frame` or `coordinates`", "give one of them"
@@ -198,7 +196,6 @@ class TaskController(ControllerBase):
         return [*placed, *[NUMBER] * self.turned]
 
     def dimensioned(self, known: KnownDimensions) -> Iterator[Dimensioned]:
-        """As for all controllers; the path has the dimension of the controlled quantity."""
         yield from super().dimensioned(known)
         for index, (value, part) in enumerate(zip(self.path, self.followers(known), strict=False)):
             yield ("path", index), value, part
@@ -207,6 +204,8 @@ class TaskController(ControllerBase):
 class ConstraintControlSpec(TaskController):
     """Prescribes the acceleration of a frame or of coordinates, that of the path plus feedback of the error, and solves
     the equations of motion for the inputs. With coordinates it is the computed-torque method."""
+
+    above_zero = ("settling",)
 
     type: Literal["constraint"] = "constraint"
     settling: Time
@@ -232,11 +231,6 @@ control:
     settling: 50 ms
     sample_time: 2 ms
 """
-
-    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """As for all path-following controllers; the settling time must be positive."""
-        yield from super().problems(value)
-        yield from positive(self, value, "settling")
 
 
 GAINS = ("proportional", "derivative", "integral")
@@ -283,7 +277,6 @@ control:
 """
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """As for all path-following controllers; one gain for all components or one for each, none negative."""
         yield from super().problems(value)
         for field in GAINS:
             gains = getattr(self, field)
@@ -295,7 +288,6 @@ control:
                     yield (field, index), f"`{field}` must not be negative: errors would grow", "change its sign"
 
     def dimensioned(self, known: KnownDimensions) -> Iterator[Dimensioned]:
-        """As for all path-following controllers; gains convert errors to forces."""
         yield from super().dimensioned(known)
         parts = self.followers(known)
         for field, time in (("proportional", NUMBER), ("derivative", TIME), ("integral", NUMBER / TIME)):
@@ -347,16 +339,13 @@ control:
 
     @property
     def placed(self) -> int:
-        """Two on a surface; otherwise as for all path-following controllers."""
         return 2 if self.contact is not None and self.path and not self.coordinates else super().placed
 
     @property
     def size(self) -> int:
-        """Number of controlled components."""
         return super().size + (self.force is not None)
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """As for all path-following controllers; a force needs a contact."""
         yield from super().problems(value)
         if (self.force is None) != (self.contact is None):
             given, other = ("force", "contact") if self.contact is None else ("contact", "force")
@@ -423,19 +412,19 @@ class Sensor(Part):
 class Disturbance(Part):
     """Uncertainty of an input, for the design of the observer or of `groups`."""
 
+    not_below_zero = ("deviation",)
+
     input: InputName
     """The input parameter; inputs of `loads` and others that are not commanded are possible."""
     deviation: Value
     """Standard deviation of disturbances of this input, which are constant within a sample and independent between samples
     [unit of the parameter]."""
 
-    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Deviations are nonnegative."""
-        yield from not_negative(self, value, "deviation")
-
 
 class ProcessNoise(Part):
     """Random changes of a coordinate that the model does not explain, for the design of the observer."""
+
+    not_below_zero = ("value", "rate")
 
     coordinate: CoordinateName
     """The coordinate; in a robot with closed loops an independent one."""
@@ -443,10 +432,6 @@ class ProcessNoise(Part):
     """Standard deviation of the random change of its value per sample [m or rad]."""
     rate: Value = 0
     """Standard deviation of the random change of its rate per sample [m/s or rad/s]."""
-
-    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Deviations are nonnegative."""
-        yield from not_negative(self, value, "value", "rate")
 
 
 class InputValue(Part):
@@ -514,6 +499,8 @@ class HeldPose(Part):
 class ControlGroup(Part):
     """A local controller within a regulator: it commands its inputs from its own measurements only."""
 
+    above_zero = ("priority",)
+
     inputs: Annotated[tuple[InputName, ...], Field(min_length=1), OneOrList()]
     """The inputs that it commands; every input belongs to one group."""
     coordinates: Annotated[tuple[CoordinateName, ...], OneOrList()] = ()
@@ -525,8 +512,7 @@ class ControlGroup(Part):
     """Factor by which the cost of the effort of its inputs is divided, so that it contributes more [-]."""
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Check that the group has measurements, and its priority."""
-        yield from positive(self, value, "priority")
+        """Check that the group has measurements."""
         if not self.coordinates and not self.outputs:
             yield (), "the group has no measurements", "add `coordinates` or `outputs`"
 
@@ -603,7 +589,6 @@ control:
 """
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """At least one weight, at most one selection of modes, and inputs of the pose only for commanded inputs."""
         yield from super().problems(value)
         for field, key in ONCE.items():
             yield from twice(self, field, key)
@@ -627,7 +612,6 @@ control:
                 yield (field,), message, f"add `sensors`, or remove `{field}`"
 
     def dimensioned(self, known: KnownDimensions) -> Iterator[Dimensioned]:
-        """As for all controllers; noise is of outputs, disturbances of inputs."""
         yield from super().dimensioned(known)
         for index, sensor in enumerate(self.sensors):
             for key in ("noise", "design_noise"):

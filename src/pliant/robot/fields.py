@@ -12,12 +12,12 @@ from pliant.language.base import OneOrList, Part
 from pliant.language.faults import Fault
 from pliant.language.message_text import describe
 from pliant.language.names import InputKey, Name, SymbolName
-from pliant.language.parameter import Parameter, World
+from pliant.language.parameter import Parameter
 from pliant.language.source import Source
 from pliant.parts.body import Body
 from pliant.parts.constraint import Constraint
 from pliant.parts.contact import Contact
-from pliant.parts.external_load import Load
+from pliant.parts.field_load import Load
 from pliant.parts.input import Input
 from pliant.parts.joint import Joint
 from pliant.parts.link import Link
@@ -28,6 +28,7 @@ from pliant.parts.section import Section
 from pliant.parts.section.material import Material
 from pliant.parts.surface import Surface
 from pliant.parts.tendon import Tendon
+from pliant.parts.world import World
 from pliant.robot.analyses import ListedAnalysis
 from pliant.robot.attach import Attach
 from pliant.robot.controllers import Control
@@ -49,7 +50,7 @@ class RobotFields(Part):
     include: Annotated[tuple[str, ...], OneOrList()] = ()
     """Files to read first; this file adds to their content and takes precedence."""
     world: World = World()
-    """The environment of the robot: gravity."""
+    """The environment of the robot: gravity, and the fluid around it."""
     parameters: dict[SymbolName, Parameter] = Field(default_factory=dict)
     """Named values for use in expressions."""
     materials: dict[Name, Material] = Field(default_factory=dict)

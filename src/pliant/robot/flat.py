@@ -1,7 +1,5 @@
 """A flat model under construction: its parts, their origins, and its faults."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

@@ -8,30 +8,31 @@ A body that is fixed without a joint has a weld of its name.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
-from pliant.language.base import FromFiles, Part
+from pliant.language.base import FromFiles, Part, part_classes
 from pliant.language.evaluate import THIS, OpenDimension, dimension_of, evaluate, to_node
 from pliant.language.faults import ExpressionError, Fault, SpecError
 from pliant.language.limits import limits, most
 from pliant.language.message_text import KeyPath, unit_after_value
 from pliant.language.names import NameMarker, Reference
 from pliant.language.parameter import Parameter, finite, in_order, parameter_dimensions
-from pliant.language.placement import Placement
-from pliant.language.scalar import CountMarker, Each, FormulaMarker, Quantity, Scalar
-from pliant.language.source import FileProblem
-from pliant.language.syntax import Node, Number, Symbol, choose, parse, substitute, symbols, to_text
+from pliant.language.placement import Around, Placement
+from pliant.language.scalar import CountMarker, Each, FormulaMarker, Quantity, Repeated, Scalar
+from pliant.language.source import FileProblem, Source
+from pliant.language.syntax import Binary, Node, Number, Symbol, choose, parse, substitute, symbols, to_text
 from pliant.language.traversal import Leaf, SplicedValues, collections, map_leaves
-from pliant.parts.body import Body
-from pliant.parts.joint.types import JointBase
+from pliant.parts.body import Along, Body
+from pliant.parts.joint.types import JointBase, Weld
 from pliant.parts.output.base import OutputBase
+from pliant.parts.rod.rod import Rod, RodFrame
 from pliant.robot.attach import Attach
 from pliant.robot.attached_models import overrides_of, read_attached
 from pliant.robot.fields import Robot, RobotFields, need_spec
-from pliant.robot.fixed_bodies import BodyOnRod, fix_along, weld_at
 from pliant.robot.flat import HOMES, INSTANCE_NAMES, ONCE, Flat, Instance, Origin, Override
-from pliant.robot.repeats import PartInstance
 
 WORLD = "world"
 
@@ -510,3 +511,150 @@ class _Level:
         weld = weld_at(placed, placed.to, prefix + WORLD)
         flat.add("joints", prefix + WORLD, weld, Origin(self.source, path, instance.index))
         level.expand()
+
+
+@dataclass(frozen=True)
+class BodyOnRod:
+    """A body along a rod: its name in its model, the prefix of that model, its weld, its location and its instance."""
+
+    name: str
+    prefix: str
+    weld: str
+    along: Along
+    instance: Instance
+
+
+def weld_at(place: Placement, parent: str, child: str) -> Weld:
+    """A weld at a placement, which is already valid: validation would build its schema, which takes 10 ms."""
+    where = {key: getattr(place, key) for key in Placement.model_fields}
+    return Weld.model_construct(parent=parent, child=child, **where)
+
+
+def fix_along(bodies: Sequence[BodyOnRod], source: Source, flat: Flat) -> None:
+    """Weld bodies to the rods that they are placed `along`: at the given arc length, or spaced evenly with the last at the tip."""
+    placed, rods, joints = (flat.things.get(key, {}) for key in ("bodies", "rods", "joints"))
+    for body in bodies:
+        rod = rods.get(body.along.rod)
+        if rod is None:  # unknown or faulty: the body keeps the reference, so that the checks report it
+            name = body.prefix + body.name
+            if name in placed:
+                placed[name] = placed[name].model_copy(update={"along": body.along})
+            continue
+        frame = "tip"
+        if body.along.at is not None or body.instance.index != body.instance.count:
+            frame = body.name
+            if frame in rod.frames:
+                message = f"the rod '{body.along.rod}' has a frame '{frame}' of its own"
+                flat.fault(source, ("bodies", frame.partition("[")[0]), message, "rename one")
+            frames = {**rod.frames, frame: RodFrame.model_construct(at=_arc_length(body, rod))}
+            rods[body.along.rod] = rod.model_copy(update={"frames": frames})
+            origin = flat.origins["bodies", body.prefix + body.name]
+            flat.along[body.along.rod, frame] = replace(origin, path=(*origin.path, "along", "at"))
+        joints[body.weld] = joints[body.weld].model_copy(update={"parent": f"{body.along.rod}.{frame}"})
+
+
+def _arc_length(body: BodyOnRod, rod: Rod) -> Scalar:
+    """Arc length of the body: as given, or its fraction of the length of the rod."""
+    if body.along.at is not None:
+        return body.along.at
+    share = Binary("/", Number(float(body.instance.index or 1)), Number(float(body.instance.count or 1)))
+    return to_text(Binary("*", to_node(rod.length), share))
+
+
+EVENLY = "=2*pi*(i - 1)/count"
+PAIRS_EVENLY = "=4*pi*floor((i - 1)/2)/count"
+"""Default angles of instances around an axis, and of mirrored pairs of them."""
+
+Count = Callable[[int | str, KeyPath], int]
+"""The number of instances given by a `count` at a path."""
+
+
+@cache
+def _places(part: type[Part]) -> tuple[str, ...]:
+    """Fields of a part that may contain repeated parts, or parts arranged around an axis or mirrored."""
+    return tuple(
+        name for name, field in part.model_fields.items() if any(map(_is_placed, part_classes(field.annotation)))
+    )
+
+
+@cache
+def _is_placed(part: type[Part]) -> bool:
+    return issubclass(part, Placement | Repeated) or bool(_places(part))
+
+
+class PartInstance:
+    """An instance of a part, with the repeated parts in it (frames, chambers) expanded.
+
+    part: the part. not_repeated: paths of `around` without an angle in parts that are not repeated.
+    """
+
+    def __init__(self, part: Part, path: KeyPath, instance: Instance, count: Count) -> None:
+        self._instance, self._count = instance, count
+        self._within: dict[KeyPath, Instance] = {}
+        self.not_repeated: list[KeyPath] = []
+        self.part: Any = self._part(part, path, instance)
+
+    def instance_at(self, path: KeyPath) -> Instance:
+        """The innermost instance that the value at a path belongs to."""
+        if self._within:
+            for end in range(len(path), 0, -1):
+                if path[:end] in self._within:
+                    return self._within[path[:end]]
+        return self._instance
+
+    def _part(self, part: Part, path: KeyPath, instance: Instance) -> Part:
+        changed: dict[str, Any] = {}
+        values = part.__dict__
+        for name in _places(type(part)):
+            value = values[name]
+            if isinstance(value, dict):
+                new: Any = self._entries(value, (*path, name), instance)
+            elif isinstance(value, tuple):
+                new = self._list(value, (*path, name), instance)
+            elif isinstance(value, Part) and not isinstance(value, Each):
+                new = self._part(value, (*path, name), instance)
+            else:
+                continue
+            if new is not value:
+                changed[name] = new
+        if isinstance(part, Placement) and (part.mirror is not None or part.around is not None):
+            changed |= self._placement(part, path, instance)
+        return part.model_copy(update=changed) if changed else part
+
+    def _list(self, values: tuple[Any, ...], path: KeyPath, instance: Instance) -> tuple[Any, ...]:
+        if not any(isinstance(value, Part) for value in values):
+            return values
+        new = tuple(
+            self._part(value, (*path, at), instance) if isinstance(value, Part) else value
+            for at, value in enumerate(values)
+        )
+        return new if any(a is not b for a, b in zip(new, values, strict=True)) else values
+
+    def _entries(self, entries: dict[str, Any], path: KeyPath, instance: Instance) -> dict[str, Any]:
+        if not any(isinstance(entry, Part) for entry in entries.values()):
+            return entries
+        expanded: dict[str, Any] = {}
+        for name, entry in entries.items():
+            if not isinstance(entry, Repeated) or entry.count is None:
+                expanded[name] = self._part(entry, (*path, name), instance) if isinstance(entry, Part) else entry
+                continue
+            number = self._count(entry.count, (*path, name, "count"))
+            single = entry.model_copy(update={"count": None})
+            for own in (Instance(index, number) for index in range(1, number + 1)):
+                place = (*path, own.of(name))
+                self._within[place] = own
+                expanded[own.of(name)] = self._part(single, place, own)
+        return expanded if any(expanded.get(name) is not entry for name, entry in entries.items()) else entries
+
+    def _placement(self, part: Placement, path: KeyPath, instance: Instance) -> dict[str, Any]:
+        """The values of `mirror` and `around` of this instance, where they differ from those of the part."""
+        changed: dict[str, Any] = {}
+        if part.around is not None and part.around.angle is None:
+            angle = EVENLY if part.mirror is None else PAIRS_EVENLY
+            if instance.index is None:
+                self.not_repeated.append((*path, "around"))
+            else:
+                changed["around"] = Around.model_construct(axis=part.around.axis, angle=angle)
+        if part.mirror is not None and instance.index is not None and instance.index % 2:
+            changed["mirror"] = None
+        return changed

@@ -1,13 +1,11 @@
 """Reinforcement learning tasks: observations, actions, rewards and randomization."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import StrictBool
 
-from pliant.language.base import OneOrList, Part, Problem, positive
+from pliant.language.base import OneOrList, Part, Problem
 from pliant.language.names import CoordinateName, OutputName, ParameterName
 from pliant.language.scalar import Number, Scalar, Time, Value
 from pliant.robot.controllers import Dimensioned, InputNames, KnownDimensions
@@ -32,14 +30,12 @@ class RandomParameter(Part):
 class RandomStart(Part):
     """A coordinate that begins somewhere else in each episode."""
 
+    above_zero = ("spread",)
+
     coordinate: CoordinateName
     """The coordinate."""
     spread: Value
     """Largest distance from its value at the start, to both sides [unit of the coordinate]."""
-
-    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Distances must be positive."""
-        yield from positive(self, value, "spread")
 
 
 class LearningTask(Part):
@@ -98,9 +94,10 @@ task:
     description: str = ""
     """What a reader should know about it."""
 
+    above_zero = ("sample_time", "step", "duration")
+
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
         """Times must be positive multiples of each other."""
-        yield from positive(self, value, "sample_time", "step", "duration")
         for inner, outer in (("step", "sample_time"), ("sample_time", "duration")):
             short, long = value(getattr(self, inner)), value(getattr(self, outer))
             if short > 0 and long > 0 and abs(long / short - round(long / short)) > 1e-6:

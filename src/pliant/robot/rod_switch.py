@@ -1,7 +1,5 @@
 """The same robot with another model of one of its rods, given as text such as `cosserat:10`."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterable
 from typing import Any

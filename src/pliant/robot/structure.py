@@ -1,30 +1,54 @@
-"""Checks of the structure of a model: references, the tree of bodies, coordinates, inputs and outputs."""
+"""Checks of the structure of a model: references, the tree of bodies, coordinates, inputs, outputs and controllers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from pliant.language import parameter
 from pliant.language.base import Framed
 from pliant.language.dimension import LENGTH, NUMBER, TIME, Dimension
+from pliant.language.evaluate import CONSTANTS, to_node
 from pliant.language.faults import ExpressionError
 from pliant.language.message_text import KeyPath, suggestion
 from pliant.language.names import Reference
 from pliant.language.source import FileProblem
-from pliant.language.traversal import Leaf, collections, leaves
+from pliant.language.syntax import parse, symbols
+from pliant.language.traversal import Leaf, collections, leaves, parts
+from pliant.language.units import parse_unit
 from pliant.parts.input import Samples, Series, SeriesInput
 from pliant.parts.joint.coordinate import Coordinate, LengthCoordinate, Orientation
-from pliant.robot.controls import control_problems, task_problems
+from pliant.parts.mesh.base import MeshBase
+from pliant.parts.output.base import ExpressionOutput
+from pliant.parts.section.material import FIBRE_LAWS
+from pliant.robot.controllers import KnownDimensions
 from pliant.robot.fields import RobotFields
 from pliant.robot.flat import HOMES
-from pliant.robot.listing import coordinate_table
-from pliant.robot.meshes import mesh_problems
-from pliant.robot.output_expressions import expression_problems
-from pliant.robot.rods import rod_problems
 from pliant.robot.semantic_checks import SemanticChecks
 
-Finding: TypeAlias = tuple[str, str, KeyPath, str, str]
-"""Collection, name of the part, path in it, message and hint."""
+
+@dataclass(frozen=True)
+class CoordinateEntry:
+    """A coordinate: its name, its joint, its label there (`angle`, `x`, ...) and its path in the joint."""
+
+    name: str
+    joint: str
+    label: str
+    coordinate: Coordinate | Orientation
+    path: KeyPath
+
+
+def coordinate_table(flat: RobotFields) -> list[CoordinateEntry]:
+    """All coordinates of a flat model, in the order of its joints."""
+    table: list[CoordinateEntry] = []
+    for joint_name, joint in flat.joints.items():
+        own = joint.coordinates()
+        paths = [path for part, path in parts(joint) if isinstance(part, (Coordinate, Orientation))]
+        for (label, coordinate), path in zip(own.items(), paths, strict=True):
+            default = joint_name if len(own) == 1 else f"{joint_name}.{label}"
+            table.append(CoordinateEntry(coordinate.name or default, joint_name, label, coordinate, path))
+    return table
 
 
 def structure_problems(checked: SemanticChecks) -> Iterator[Finding]:
@@ -78,6 +102,7 @@ def _references(checked: SemanticChecks) -> Iterator[Finding]:
         "link": set(flat.links),
         "tendon": set(flat.tendons),
         "mesh": set(flat.meshes),
+        "surface": set(flat.surfaces),
         "contact": set(flat.contacts),
         "constraint": set(flat.constraints),
         "material": set(flat.materials),
@@ -352,3 +377,222 @@ def _masses(checked: SemanticChecks) -> Iterator[Finding]:
         if density is None and not checked.broken.touches("materials", body.material):
             message = f"the mass of '{name}' is unknown: its material '{body.material}' has no density"
             yield "bodies", name, ("material",), message, "add `mass`, or `density` to the material"
+
+
+def coordinate_units(flat: RobotFields) -> dict[str, str]:
+    """SI units of the coordinates of joints, except free rotations."""
+    return {
+        entry.name: "m" if isinstance(entry.coordinate, LengthCoordinate) else "rad"
+        for entry in coordinate_table(flat)
+        if not isinstance(entry.coordinate, Orientation)
+    }
+
+
+def expression_problems(checked: SemanticChecks) -> Iterator[Finding]:
+    """Problems of outputs that are expressions."""
+    flat = checked.flat
+    for name, output in flat.outputs.items():
+        if not isinstance(output, ExpressionOutput):
+            continue
+        found = [*_names(checked, output)]
+        for message, hint in found:
+            yield "outputs", name, ("expression",), message, hint
+        if found:
+            continue
+        if _leads_back(flat, name):
+            message = f"the output '{name}' is computed from itself"
+            yield "outputs", name, ("expression",), message, "remove the circular reference"
+            continue
+        try:
+            output.result_dimension(flat, coordinate_units(flat), (name,))
+            checked.evaluate_constants(output.expression, output.used(flat))
+        except ExpressionError as error:
+            yield "outputs", name, ("expression",), str(error), error.hint
+
+
+def _names(checked: SemanticChecks, output: ExpressionOutput) -> Iterator[tuple[str, str]]:
+    """Messages and hints about unknown or ambiguous names, and vectors without a component."""
+    flat = checked.flat
+    used = output.used(flat)
+    for name in sorted(symbols(parse(output.expression)) - CONSTANTS.keys() - {parameter.TIME}):
+        if name in used:
+            if name in flat.parameters:
+                message = f"both a parameter and an output are called '{name}'"
+                yield message, "rename one of them"
+            yield from _component(flat, *used[name])
+        elif name not in flat.parameters and not checked.lacks("outputs", "parameters", "attach"):
+            known = [*flat.outputs, *flat.parameters]
+            listed = f"known outputs: {', '.join([*flat.outputs][:12])}"
+            yield f"there is no output or parameter '{name}'", suggestion(name.partition(".")[0], known, listed)
+
+
+def _component(flat: RobotFields, name: str, part: str) -> Iterator[tuple[str, str]]:
+    labels = flat.outputs[name].components(flat)
+    if labels and labels[0].isdigit():
+        yield (
+            f"the output '{name}' is a profile along a rod, not a number",
+            "use the quantity `at` one arc length instead",
+        )
+    elif labels and not part:
+        yield f"the output '{name}' is a vector", f"choose a component: {name}.{labels[0]}"
+    elif part and part not in (*labels, *(("norm",) if len(labels) == 3 else ())):
+        hint = f"it has {', '.join(labels)}" if labels else f"it is a number: write {name}"
+        yield f"the output '{name}' has no component {part}", hint
+
+
+def _leads_back(flat: RobotFields, start: str) -> bool:
+    waiting, seen = [start], set[str]()
+    while waiting:
+        output = flat.outputs[waiting.pop()]
+        if isinstance(output, ExpressionOutput):
+            for name, _ in output.used(flat).values():
+                if name == start:
+                    return True
+                if name not in seen:
+                    seen.add(name)
+                    waiting.append(name)
+    return False
+
+
+def control_problems(checked: SemanticChecks) -> Iterator[Finding]:
+    """Check the dimensions of values of controllers, and that no input has two controllers."""
+    owner: dict[str, str] = {}
+    known = _known(checked)
+    for name, controller in checked.flat.control.items():
+        for path, value, expected in controller.dimensioned(known):
+            problem = None if expected is None else checked.dimension_problem(value, expected)
+            if problem and expected is not None:
+                message, hint = problem
+                if path[-1] == "rate":
+                    hint = f"give a change per second, in {(expected * TIME).unit}/s"
+                yield "control", name, path, message, hint
+        for input_name in controller.inputs or sorted(checked.inputs):
+            if input_name in owner:
+                message = f"the input '{input_name}' is also set by the controller '{owner[input_name]}'"
+                yield "control", name, ("inputs",), message, "list the inputs of each controller under `inputs`"
+            owner.setdefault(input_name, name)
+
+
+def task_problems(checked: SemanticChecks) -> Iterator[Finding]:
+    """Check that bounds of tasks have the right dimensions, actions have limits, and random parameters are plain values."""
+    known, parameters = _known(checked), checked.flat.parameters
+    for name, task in checked.flat.task.items():
+        for path, value, expected in task.dimensioned(known):
+            problem = None if expected is None else checked.dimension_problem(value, expected)
+            if problem:
+                yield "task", name, path, *problem
+        for index, action in enumerate(task.actions or ()):
+            given = parameters.get(action)
+            if given is not None and (given.minimum is None or given.maximum is None):
+                message = f"the input '{action}' has no limits, so the space of actions has none"
+                yield "task", name, ("actions", index), message, "give the parameter a `minimum` and a `maximum`"
+        for index, drawn in enumerate(task.randomize):
+            given = parameters.get(drawn.parameter)
+            if given is not None and (given.input or symbols(to_node(given.value))):
+                what = "an input" if given.input else "computed from others"
+                message = f"the parameter '{drawn.parameter}' is {what} and cannot be drawn"
+                yield "task", name, ("randomize", index, "parameter"), message, "name a parameter that is a plain value"
+
+
+def _known(checked: SemanticChecks) -> KnownDimensions:
+    """Dimensions by name; those of rods' coordinates are checked when the robot is built."""
+    flat = checked.flat
+    coordinates = coordinate_units(flat)
+    outputs = {name: output.unit(flat, coordinates) for name, output in flat.outputs.items()}
+    return KnownDimensions(
+        inputs={name: found for name, found in checked.dimensions.items() if isinstance(found, Dimension)},
+        coordinates={name: _dimension_of_unit(unit) for name, unit in coordinates.items()},
+        outputs={name: _dimension_of_unit(unit) for name, unit in outputs.items() if unit},
+    )
+
+
+def _dimension_of_unit(unit: str) -> Dimension:
+    return NUMBER if unit == "-" else parse_unit(unit).dimension
+
+
+Finding: TypeAlias = tuple[str, str, KeyPath, str, str]
+"""Collection, name of the part, path in it, message and hint."""
+
+NEEDED = {"density": "kg/m^3", "youngs_modulus": "Pa"}
+"""Properties that every material of a rod needs, with units."""
+
+
+def rod_problems(checked: SemanticChecks) -> Iterator[Finding]:
+    """Check that materials are complete, and that a table of sections describes the entire rod and contains no tables."""
+    for name, rod in checked.flat.rods.items():
+        sections = [checked.flat.sections[key] for key in rod.section if key in checked.flat.sections]
+        if len(sections) < len(rod.section):
+            continue  # reported as a reference to nothing
+        yield from _materials(checked, name, rod, sections)
+        yield from _tables(checked, name, rod, sections)
+
+
+def _materials(checked: SemanticChecks, name: str, rod: Any, sections: list[Any]) -> Iterator[Finding]:
+    inner = [checked.flat.sections.get(key) for section in sections for _, key in section.stations_by_arc_length()]
+    needed = any(section.needs_material for section in [*sections, *inner] if section is not None)
+    if needed and not rod.material:
+        message = f"the rod '{name}' has no material"
+        yield "rods", name, (), message, "add `material`; only sections of shape `stiffness` need none"
+    law = FIBRE_LAWS.get(rod.law)
+    key_of_law = law.key if law is not None else ""
+    if key_of_law and not needed and not rod.material:
+        message = f"the law '{rod.law}' needs `{key_of_law}` of a material, and the rod '{name}' has none"
+        yield "rods", name, ("law",), message, f"add a `material` with `{key_of_law}`, or choose another law"
+    for index, key in enumerate(rod.material):
+        material = checked.flat.materials.get(key)
+        if material is None or checked.broken.touches("materials", key):
+            continue
+        missing = [field for field in NEEDED if getattr(material, field) is None]
+        if material.poissons_ratio is None and material.shear_modulus is None:
+            missing.append("poissons_ratio")
+        if missing:
+            message = f"the rod '{name}' needs {' and '.join(missing)} of its material '{key}'"
+            yield "rods", name, ("material", index), message, f"add {' and '.join(missing)} to the material"
+        if key_of_law and getattr(material, key_of_law) is None:
+            message = f"the law '{rod.law}' of the rod '{name}' needs `{key_of_law}` of its material '{key}'"
+            yield "rods", name, ("law",), message, f"add `{key_of_law}` to the material, or choose another law"
+
+
+def _tables(checked: SemanticChecks, name: str, rod: Any, sections: list[Any]) -> Iterator[Finding]:
+    for index, section in enumerate(sections):
+        stations = section.stations_by_arc_length()
+        if not stations:
+            continue
+        if len(sections) > 1:
+            message = f"the section '{rod.section[index]}' is a table, which describes the entire rod"
+            yield "rods", name, ("section", index), message, "give only the table"
+            continue
+        if any(
+            checked.flat.sections[key].stations_by_arc_length() for _, key in stations if key in checked.flat.sections
+        ):
+            yield "sections", rod.section[index], ("stations",), "a table cannot contain another table", ""
+
+
+def mesh_problems(checked: SemanticChecks) -> Iterator[Finding]:
+    """Check that sections apply to every edge, and that materials are complete."""
+    for name, mesh in checked.flat.meshes.items():
+        found: set[tuple[KeyPath, str]] = set()
+        for number in mesh.edge_numbers:
+            for path, message, hint in _edge_problems(checked, name, mesh, number):
+                if (path, message) not in found:
+                    found.add((path, message))
+                    yield "meshes", name, path, message, hint
+
+
+def _edge_problems(
+    checked: SemanticChecks, name: str, mesh: MeshBase, number: int
+) -> Iterator[tuple[KeyPath, str, str]]:
+    """Faults of the section and the material of the edges of an entry of `edges`, counted from 1; 0 for the others."""
+    section_name, material_name = mesh.section_of(number)
+    section, material = checked.flat.sections.get(section_name or ""), checked.flat.materials.get(material_name or "")
+    if section is not None and section.stations_by_arc_length():
+        message = f"the section '{section_name}' is a table, which describes a rod from base to tip"
+        yield mesh.path_of(number, "section"), message, "name one of the sections in it"
+    elif section is not None and section.needs_material and material_name is None:
+        yield mesh.path_of(number, "section"), "`section` needs `material` beside it", "add `material`"
+    if material is None or checked.broken.touches("materials", material_name or ""):
+        return
+    for need in mesh.material_needs(number):
+        if all(getattr(material, key) is None for key in need):
+            message = f"the mesh '{name}' needs {' or '.join(need)} of its material '{material_name}'"
+            yield mesh.path_of(number, "material"), message, f"add {need[0]} to the material"

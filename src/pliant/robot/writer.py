@@ -1,7 +1,5 @@
 """Writing a spec back to text that loads to an equal spec."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -11,8 +9,7 @@ from pliant.language.arguments import file_name
 from pliant.language.files import write_whole
 from pliant.language.traversal import with_defaults
 from pliant.language.tree import WHOLE
-from pliant.robot.data import to_data
-from pliant.robot.defaults import defaults_for
+from pliant.robot.defaults import defaults_for, to_data
 from pliant.robot.fields import RobotFields, need_spec
 
 WIDTH = 100

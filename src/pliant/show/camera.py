@@ -1,7 +1,5 @@
 """Viewpoint: planar robots are shown face-on, others from the side and slightly above."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias

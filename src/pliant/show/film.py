@@ -1,7 +1,5 @@
 """Films of robots without a display: a drawing for each frame, combined by ffmpeg (.mp4) or Pillow (.gif)."""
 
-from __future__ import annotations
-
 import io
 import os
 import shutil
@@ -24,8 +22,8 @@ from pliant.language.files import write_whole
 from pliant.language.message_text import describe
 from pliant.language.provided import called
 from pliant.show.camera import View, look_from, view_direction
-from pliant.show.clips import run_scenes
 from pliant.show.marks import Scene, push_scale
+from pliant.show.scene import run_scenes
 from pliant.show.sketch import Drawing, front_view, picture_size, symbol_size, write_all_names
 
 

@@ -43,11 +43,10 @@ from pliant.language.arguments import ArgumentError
 from pliant.parts.geometry import arrays
 from pliant.robot.robot import RobotSpec
 from pliant.robot.rod_switch import KINDS, with_rod_model
-from pliant.show.clips import run_maker, run_scenes
 from pliant.show.colours import PALETTE, rgb
 from pliant.show.marks import Scene
-from pliant.show.player import round_length
-from pliant.show.scene import SceneMaker
+from pliant.show.page import round_length
+from pliant.show.scene import SceneMaker, run_maker, run_scenes
 from pliant.show.sliders import Slider, coordinate_sliders, input_sliders, parameter_sliders
 from pliant.show.stage import STAGE_LAYOUT, Stage, make_stage, unit_shape
 

@@ -2,10 +2,8 @@
 
 The pieces of a scene (`symbols.StageSymbols`) are recorded in a few poses. A point whose place relative to a node is the same in
 all of them moves with it; so pieces are fixed to a node, or stretched between points of two. Rods are curves through their nodes,
-as in `rod_curve`. How the numbers change with parameters is found by changing these.
+as in `marks.rod_curve`. How the numbers change with parameters is found by changing these.
 """
-
-from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,16 +14,15 @@ import numpy as np
 
 from pliant.engine.contacts import Contacts
 from pliant.engine.equations import Equations
-from pliant.engine.model.system import PLACEMENT_SIZE
 from pliant.engine.workspace import EvaluationError
+from pliant.parts.assembly.system import PLACEMENT_SIZE
 from pliant.parts.geometry import arrays
 from pliant.show.colours import AXES, INK, PALE, SCALE, group_colours, rgb
-from pliant.show.marks import LinkMark, Scene
-from pliant.show.player import length_text, packed, round_length, shape_data
-from pliant.show.rod_curve import RodCurve, RodPlace, arc_pose, rod_pieces, rod_places
+from pliant.show.marks import LinkMark, RodCurve, RodPlace, Scene, arc_pose, rod_pieces, rod_places
+from pliant.show.page import length_text, packed, round_length, shape_data
 from pliant.show.scene import SceneMaker
 from pliant.show.stage import Layer, Shape, Stage, make_stage
-from pliant.show.symbols import LAYOUT, Colour, StageSymbols, add_marks
+from pliant.show.symbols import LAYOUT, Colour, StageSymbols
 
 POSES = 4
 """Number of poses in which pieces are recorded."""
@@ -176,12 +173,12 @@ class MovingDrawing:
     def _sample(self, maker: SceneMaker, q: np.ndarray) -> Sample:
         scene = _without_forces(maker.at(q, 0.0, Contacts()))
         recorder = Recorder(self.stage.size, self.center, group_colours(solid.name for solid in scene.solids))
-        add_marks(recorder, scene)
+        recorder.add(scene)
         labels = recorder.out.labels
         places = np.array([place for _, place, _ in labels]).reshape(-1, 3)
         words = tuple((word, layer) for word, _, layer in labels)
-        groups = [joined(x) for x in (recorder.fixed, recorder.stretched, recorder.coils)]
-        return Sample(*groups, places, words, tuple(recorder.rods), maker.nodes, maker.theta)
+        fixed, stretched, coils = (joined(x) for x in (recorder.fixed, recorder.stretched, recorder.coils))
+        return Sample(fixed, stretched, coils, places, words, tuple(recorder.rods), maker.nodes, maker.theta)
 
     def _numbers(self, sample: Sample) -> np.ndarray:
         """Places relative to nodes, and sizes, of all pieces."""

@@ -1,7 +1,5 @@
 """Placement of names on a picture: next to their parts, and not on other names or parts if possible."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

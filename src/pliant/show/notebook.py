@@ -1,7 +1,5 @@
 """Display of robots and results in a notebook: a table, and a three-dimensional view in an iframe."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,10 +12,9 @@ from pliant.language.faults import SpecError
 from pliant.robot.reader import load_text
 from pliant.robot.robot import RobotSpec
 from pliant.show import tables
-from pliant.show.clips import Clip, result_clips, run_clip, start_clip
 from pliant.show.film import Film
-from pliant.show.page import frame, page, table, text
-from pliant.show.player import player
+from pliant.show.page import frame, page, player, table, text
+from pliant.show.scene import Clip, result_clips, run_clip, start_clip
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,5 @@
 """Shapes on the picture: points of capsules, tubes, coils and ground marks, in picture coordinates [m]."""
 
-from __future__ import annotations
-
 import numpy as np
 import scipy
 

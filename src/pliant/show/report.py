@@ -15,18 +15,17 @@ import numpy as np
 from pliant._version import __version__
 from pliant.analysis.equilibrium import Equilibrium
 from pliant.analysis.motion.result import Result
+from pliant.analysis.numerics.result import versions
 from pliant.analysis.numerics.status import Status
-from pliant.analysis.numerics.versions import versions
 from pliant.analysis.result import AnalysisResult, Sheet
 from pliant.engine.equations import Equations, need_equations
 from pliant.language.files import write_whole
 from pliant.language.message_text import INSTANCE
 from pliant.show import plot
-from pliant.show.clips import Clip, result_clips, run_clip
-from pliant.show.page import constraint_error, encoded, figure_html, page, prose, sketch_html, table, text
-from pliant.show.player import player
+from pliant.show.page import constraint_error, encoded, figure_html, page, player, prose, sketch_html, table, text
 from pliant.show.plot.analyses import figures_of
 from pliant.show.plot.motion import profile_names
+from pliant.show.scene import Clip, result_clips, run_clip
 from pliant.show.tables import overview, tree_lines
 from pliant.study.results import Table
 

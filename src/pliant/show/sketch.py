@@ -27,11 +27,10 @@ from pliant.robot.flattening import flatten
 from pliant.robot.robot import RobotSpec
 from pliant.show import outlines
 from pliant.show.camera import Camera, View, choose_camera, look_from, view_direction
-from pliant.show.clips import parameters_of_run
 from pliant.show.colours import AXES, PALE, SOFT, darker, group_colours
 from pliant.show.marks import Scene, outline, push_scale
 from pliant.show.names import NAME_LAYOUT, NameLabel, OccupiedSpace, first_of_each, place_names
-from pliant.show.scene import make_scene
+from pliant.show.scene import make_scene, parameters_of_run
 from pliant.show.symbols import PictureSymbols
 
 

@@ -1,7 +1,5 @@
 """Sliders of pages: the numbers of a robot that can be changed, with ranges."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -6,8 +6,6 @@ In each frame, every copy is scaled along its own axes, rotated, moved and colou
 everything: drawing it requires no other data of the robot.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache

@@ -5,8 +5,6 @@ Every mark has two: lines and polygons on a flat picture (`PictureSymbols`), and
 each type.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -16,25 +14,35 @@ import numpy as np
 
 from pliant.show import outlines
 from pliant.show.camera import Camera
-from pliant.show.colours import AXES, HELD, INK, PALE, PUSH, SOFT, darker, group_colours, lighter, rgb, scale_colours
+from pliant.show.colours import (
+    AXES,
+    HELD,
+    INK,
+    PALE,
+    PUSH,
+    SOFT,
+    WATER,
+    darker,
+    group_colours,
+    lighter,
+    rgb,
+    scale_colours,
+)
 from pliant.show.marks import (
+    SURFACE_LAYOUT,
     JointMark,
     LinkMark,
     LoadMark,
     MeshMark,
     Pose,
     PushMark,
+    RodCurve,
     Scene,
     Solid,
     SolidForm,
-    TendonMark,
-)
-from pliant.show.names import names_once
-from pliant.show.rod_curve import RodCurve
-from pliant.show.surfaces import (
-    SURFACE_LAYOUT,
     SurfaceForm,
     SurfaceMark,
+    TendonMark,
     axis_ends,
     edge_lines,
     middle,
@@ -42,6 +50,7 @@ from pliant.show.surfaces import (
     sides,
     silhouette,
 )
+from pliant.show.names import names_once
 
 
 @dataclass(frozen=True)
@@ -255,9 +264,10 @@ class PictureSymbols(DrawingLayers):
     def _surface(self, surface: SurfaceMark) -> None:
         # behind its body, or between the bodies behind it and those in front of it; planes are behind everything
         behind = int(np.searchsorted(self.depths, self.camera.depth(surface.place)))
-        layer = 2.0 if surface.form == "plane" else self.layer.get(surface.owner, 10.2 + behind) - 0.6
+        layer = 2.0 if surface.is_flat else self.layer.get(surface.owner, 10.2 + behind) - 0.6
         flat = silhouette(surface, self.camera, self.center, self.size)
-        self._polygon(flat, lighter(PALE, 0.55), layer, see_through=True)
+        colour = lighter(WATER, 0.4) if surface.form == "water" else lighter(PALE, 0.55)
+        self._polygon(flat, colour, layer, see_through=True)
         if surface.form == "faces":
             for line in edge_lines(surface, self.camera):
                 self._line(line, lighter(PALE, 0.2), 0.6, layer + 0.01)
@@ -309,6 +319,13 @@ class PictureSymbols(DrawingLayers):
     def _ball(self, solid: Solid, colour: str, layer: float) -> None:
         ring = outlines.ring(solid.center, self.camera.toward, solid.radius)
         self._polygon(self.camera.project(ring), colour, layer)
+
+    def _ellipsoid(self, solid: Solid, colour: str, layer: float) -> None:
+        seen = self.camera.project(solid.points) - self.camera.project(solid.center)
+        axes, half, _ = np.linalg.svd(seen.T)  # the outline of an affine image of a ball
+        angle = np.linspace(0, 2 * np.pi, 48, endpoint=False)
+        ring = np.stack([np.cos(angle), np.sin(angle)], axis=1) * half
+        self._polygon(self.camera.project(solid.center) + ring @ axes.T, colour, layer)
 
     def _dot(self, solid: Solid, colour: str, layer: float) -> None:
         self._marker(self.camera.project(solid.center), "o", 13.0, layer + 0.2, colour)
@@ -513,30 +530,8 @@ def scene_copies(
     Scenes of one robot have the same pieces in the same order for any pose.
     """
     maker = StageSymbols(size, curvature, force, push, center, group_colours(solid.name for solid in scene.solids))
-    add_marks(maker, scene)
+    maker.add(scene)
     return maker.out
-
-
-def add_marks(maker: StageSymbols, scene: Scene) -> None:
-    """Add the pieces of all marks of a scene, and the labels."""
-    looks: tuple[tuple[Iterable[Any], Callable[[Any], None]], ...] = (
-        (enumerate(scene.solids), maker.solid),
-        (scene.rods, maker.rod),
-        (scene.joints, maker.joint),
-        (scene.links, maker.link),
-        (scene.tendons, maker.tendon),
-        (scene.meshes, maker.mesh),
-        (scene.constraints, maker.constraint),
-        (scene.loads, maker.load),
-        (scene.pushes, maker.push),
-        (scene.frames.values(), maker.frame),
-        (scene.surfaces, maker.surface),
-    )
-    for marks, add in looks:
-        for mark in marks:
-            add(mark)
-    if len(scene.solids) + len(scene.rods) <= LAYOUT.labels_up_to:
-        maker.labels(scene)
 
 
 class StageSymbols:
@@ -548,6 +543,27 @@ class StageSymbols:
         self.size, self.curvature, self.force, self.center, self.colours = size, curvature, force, center, colours
         self.longest_push = push
         self.out = SceneCopies()
+
+    def add(self, scene: Scene) -> None:
+        """Add the pieces of all marks of a scene, and the labels."""
+        looks: tuple[tuple[Iterable[Any], Callable[[Any], None]], ...] = (
+            (enumerate(scene.solids), self.solid),
+            (scene.rods, self.rod),
+            (scene.joints, self.joint),
+            (scene.links, self.link),
+            (scene.tendons, self.tendon),
+            (scene.meshes, self.mesh),
+            (scene.constraints, self.constraint),
+            (scene.loads, self.load),
+            (scene.pushes, self.push),
+            (scene.frames.values(), self.frame),
+            (scene.surfaces, self.surface),
+        )
+        for marks, add in looks:
+            for mark in marks:
+                add(mark)
+        if len(scene.solids) + len(scene.rods) <= LAYOUT.labels_up_to:
+            self.labels(scene)
 
     # -- parts of robots ---------------------------------------------------------------------------------------------
 
@@ -573,6 +589,12 @@ class StageSymbols:
 
     def sphere(self, solid: Solid, colour: Colour, number: int) -> None:
         self._at("ball", solid.center, (solid.radius,) * 3, colour)
+
+    def egg(self, solid: Solid, colour: Colour, number: int) -> None:
+        axes = (solid.points - solid.center).T
+        lengths = np.linalg.norm(axes, axis=0)
+        x, y, z = map(float, lengths)
+        self._at("ball", solid.center, (x, y, z), colour, axes / lengths)
 
     def dot(self, solid: Solid, colour: Colour, number: int) -> None:
         self.ball(solid.center, 0.025, colour)
@@ -692,7 +714,8 @@ class StageSymbols:
         self._between("cone", np.stack([neck, point]), 0.4 * head, _bytes(colour), "loads")
 
     def surface(self, surface: SurfaceMark) -> None:
-        SURFACES[surface.form](self, surface, _bytes(lighter(PALE, 0.3)))
+        colour = lighter(WATER, 0.2) if surface.form == "water" else lighter(PALE, 0.3)
+        SURFACES[surface.form](self, surface, _bytes(colour))
 
     def slab(self, surface: SurfaceMark, colour: Colour) -> None:
         """A thin slab below a plane."""
@@ -701,6 +724,15 @@ class StageSymbols:
         place = middle(surface, self.center) - 0.5 * thick * surface.axis
         turned = np.stack([u, w, surface.axis], axis=1)
         self._at("cube", place, (length, length, thick), colour, turned, "contacts")
+
+    def ripples(self, surface: SurfaceMark, colour: Colour) -> None:
+        """Lines on a plane, between which one sees what is below."""
+        half, place = SURFACE_LAYOUT.margin * self.size, middle(surface, self.center)
+        shares = np.linspace(-half, half, 9)
+        for u, w in (sides(surface.axis), sides(surface.axis)[::-1]):
+            for share in shares:
+                ends = np.stack([place + share * u - half * w, place + share * u + half * w])
+                self._between("cylinder", ends, 0.0012 * self.size, colour, "contacts")
 
     def tube(self, surface: SurfaceMark, colour: Colour) -> None:
         """A cylinder; its ends are left open."""
@@ -846,6 +878,7 @@ SOLIDS: dict[SolidForm, Symbol] = {
     "cylinder": Symbol(PictureSymbols._cylinder, StageSymbols.roller),
     "box": Symbol(PictureSymbols._box, StageSymbols.block),
     "ball": Symbol(PictureSymbols._ball, StageSymbols.sphere),
+    "ellipsoid": Symbol(PictureSymbols._ellipsoid, StageSymbols.egg),
     "dot": Symbol(PictureSymbols._dot, StageSymbols.dot),
 }
 """Forms of solids, in a colour, and on a layer of pictures or with their number on stages."""
@@ -872,6 +905,7 @@ LINKS: dict[str, Symbol] = {
 
 SURFACES: dict[SurfaceForm, Callable[[StageSymbols, SurfaceMark, Colour], None]] = {
     "plane": StageSymbols.slab,
+    "water": StageSymbols.ripples,
     "cylinder": StageSymbols.tube,
     "capsule": StageSymbols.capsule,
     "faces": StageSymbols.sheet,

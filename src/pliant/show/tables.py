@@ -21,24 +21,24 @@ from rich.text import Text
 
 from pliant.analysis.derivation.check import MOST_ELEMENTS, rod_elements, undamped
 from pliant.analysis.derivation.rod_coordinates import RodCoordinate, coordinates_of_rods
-from pliant.engine.model.build import Build
 from pliant.engine.model.model import build_tree
 from pliant.language.base import Framed
 from pliant.language.faults import SpecError
 from pliant.language.message_text import printable, unit_text
 from pliant.language.parameter import Environment
 from pliant.language.traversal import collections
+from pliant.parts.assembly.build import Build
 from pliant.parts.geometry import se3
 from pliant.parts.joint.coordinate import Coordinate, LengthCoordinate, Orientation
 from pliant.parts.mesh.base import MeshBase, place
 from pliant.parts.mesh.shell import Shell
 from pliant.parts.rod.properties import RodProperties, rod_properties
 from pliant.parts.tendon import FramePoint
-from pliant.robot.data import to_data
+from pliant.robot.defaults import to_data
 from pliant.robot.flattening import WORLD, flatten
-from pliant.robot.importing import ImportedRobot
-from pliant.robot.listing import CoordinateEntry, coordinate_table
+from pliant.robot.reader import ImportedRobot
 from pliant.robot.robot import RobotSpec
+from pliant.robot.structure import CoordinateEntry, coordinate_table
 from pliant.robot.writer import flow
 from pliant.show.page import prose
 

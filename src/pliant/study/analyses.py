@@ -16,7 +16,6 @@ from pliant.analysis.motion.result import Result
 from pliant.analysis.motion.run import Request, acting_controllers, end_message
 from pliant.analysis.motion.uninterrupted_runs import UninterruptedRun, UninterruptedRuns
 from pliant.analysis.numerics.blas_threads import one_blas_thread
-from pliant.analysis.numerics.law_ranges import outside_laws
 from pliant.analysis.numerics.result import ENERGIES, FRAME_PARTS
 from pliant.analysis.numerics.state import INITIAL
 from pliant.analysis.numerics.status import Status
@@ -39,15 +38,8 @@ STATES = ("q", "v")
 OUTPUTS = "outputs"
 """All outputs of the model."""
 CAN_KEEP = (
-    *STATES,
-    "a",
-    "multiplier",
-    "u",
-    "constraint_error",
-    *ENERGIES,
-    *(f"frame_{x}" for x in FRAME_PARTS),
-    OUTPUTS,
-)
+    *STATES, "a", "multiplier", "u", "constraint_error", *ENERGIES, *(f"frame_{x}" for x in FRAME_PARTS), OUTPUTS,
+)  # fmt: skip
 
 GROUP_SECONDS = 0.25
 """How long runs may take that are reported together."""
@@ -197,9 +189,21 @@ class _MotionsTogether:
             [(x.parameters, x.inputs) if isinstance(x, Values) else ({}, {}) for x in self.given]
         )
         starts = [start if case.start is None else case.start for case in cases]
-        self.states = _states(self.here, starts, request.begin)
+        self.states: list[Any] = [
+            _or_reason(state_at, here, start, request.begin, where="start") if isinstance(here, Equations) else None
+            for here, start in zip(self.here, starts, strict=True)
+        ]
         self.quick = UninterruptedRuns(request, eqs, kept)
-        self.rates = _rates(self.quick, self.here, self.states)
+        # the fastest rate of each case at its start [1/s], where it is of use; NaN elsewhere
+        self.rates = np.full(len(self.here), np.nan)
+        both = enumerate(zip(self.here, self.states, strict=True))
+        sound = {
+            k: (eqs.binding, state)
+            for k, (eqs, state) in both
+            if isinstance(eqs, Equations) and isinstance(state, State)
+        }
+        if sound and self.quick.possible:
+            self.rates[list(sound)] = self.quick.rates(list(sound.values()))
 
     def run(self, some: range, finished: Finished, room: Room) -> None:
         """Run some of the cases."""
@@ -248,36 +252,6 @@ def _timed(eqs: Equations, shared: Mapping[str, Any], case: Values, begin: float
     except ValueError as reason:
         return reason
     return Values(case.parameters, timed or {}, case.start)
-
-
-def _states(here: Sequence[Any], starts: Sequence[Any], begin: float) -> list[Any]:
-    """The states that cases start from, or why there is none."""
-    states: list[Any] = [None] * len(here)
-    plain = [
-        k
-        for k, eqs in enumerate(here)
-        if isinstance(eqs, Equations) and isinstance(starts[k], str) and starts[k] == INITIAL
-    ]
-    for k in plain:
-        states[k] = _or_reason(here[k].initial_state, t=begin)
-    plain = [k for k in plain if not isinstance(states[k], Exception)]
-    if plain:
-        beyond = outside_laws(here[plain[0]].model, [(here[k].binding, states[k].q) for k in plain])
-        for k, reason in zip(plain, beyond, strict=True):
-            states[k] = states[k] if reason is None else reason
-    for k, eqs in enumerate(here):
-        if states[k] is None and isinstance(eqs, Equations):
-            states[k] = _or_reason(state_at, eqs, starts[k], begin, where="start")
-    return states
-
-
-def _rates(quick: UninterruptedRuns, here: Sequence[Any], states: Sequence[Any]) -> np.ndarray:
-    """The fastest rate of each case at its start [1/s], where it is of use; NaN elsewhere."""
-    rates = np.full(len(here), np.nan)
-    sound = [k for k, state in enumerate(states) if isinstance(state, State)] if quick.possible else []
-    if sound:
-        rates[sound] = quick.rates([(here[k].binding, states[k]) for k in sound])
-    return rates
 
 
 def _or_reason(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:

@@ -6,10 +6,9 @@ runs.journal    outcomes, one record for each finished case
 results.nc      everything as netCDF, written when a sweep ends
 lock            held by the process that works here
 
-What is read from them is checked first, because a folder may be damaged, or untrusted; a checksum detects accidents only. A record
-of the journal is written atomically as soon as its case is finished: a header (mark, sizes of its two parts, checksum), the outcome
-of the case as JSON, and its numbers as in memory (little-endian, eight bytes each). An incomplete record of a killed process is
-removed when the file is opened again.
+Checksums detect damage. A record of the journal is written atomically as soon as its case is finished: a header (mark, sizes of its
+two parts, checksum), the outcome of the case as JSON, and its numbers as in memory (little-endian, eight bytes each). An incomplete
+record of a killed process is removed when the file is opened again.
 """
 
 from __future__ import annotations
@@ -23,16 +22,14 @@ import time
 import warnings
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
-from pydantic import AfterValidator, BaseModel, ConfigDict, JsonValue, ValidationError
 
 from pliant.analysis.numerics.netcdf_files import ResultFileError
-from pliant.analysis.numerics.versions import versions
+from pliant.analysis.numerics.result import versions
 from pliant.engine.compiling import lock_file
 from pliant.language.arguments import ArgumentError, file_name
 from pliant.language.files import write_whole
@@ -45,69 +42,6 @@ if TYPE_CHECKING:
     import xarray
 
 
-def _no_control_characters(name: str) -> str:
-    if not name.isprintable():
-        raise ValueError("a name contains control characters")
-    return name
-
-
-Name = Annotated[str, AfterValidator(_no_control_characters)]
-"""A text that tables show."""
-
-
-class _Content(BaseModel):
-    model_config = ConfigDict(strict=True)
-
-
-class Structure(_Content):
-    """A model, as text with its checksum, and the labels of the axes of its results."""
-
-    text: str
-    sha256: str
-    labels: dict[Name, list[Name | float]]
-
-
-class Manifest(_Content):
-    """The request of a sweep; `which`: the structure of each case."""
-
-    format: str
-    sha256: str
-    model: Name
-    analysis: Name
-    vary: dict[Name, JsonValue]
-    sample: str | None
-    seed: int
-    options: dict[Name, JsonValue]
-    keep: list[Name] | None
-    cases: int
-    cases_sha256: str
-    versions: dict[Name, Name]
-    units: dict[Name, Name]
-    structures: list[Structure]
-    which: list[int]
-
-
-class CaseTable(_Content):
-    """Values of all cases: one row for each, in the order of the names."""
-
-    names: list[Name]
-    rows: list[list[JsonValue]]
-
-
-class Record(_Content):
-    """The outcome of a case, without its numbers: of each array, the axes and the shape."""
-
-    case: int
-    status: Name
-    message: str
-    arrays: dict[Name, tuple[list[Name], list[int]]]
-    labels: dict[Name, list[Name | float]]
-
-
-class LayoutProblem(ValueError):
-    """Contents that are not those of a sweep."""
-
-
 def read_json(path: Path) -> Any:
     """The content of a file. Raises ResultFileError if there is none: no pipe or device is opened."""
     if not path.is_file():
@@ -118,40 +52,6 @@ def read_json(path: Path) -> Any:
         raise ResultFileError(f"cannot read {path}: {reason.strerror or reason}") from None
     except (ValueError, RecursionError):
         raise ResultFileError(f"{path} is damaged: it is not JSON") from None
-
-
-def check_request(manifest: Any, table: Any) -> None:
-    """Check the types of a manifest and of the table of its cases, and that they belong together; raises LayoutProblem."""
-    with _in_words():
-        Manifest.model_validate(manifest)
-        CaseTable.model_validate(table)
-    count, structures = len(table["rows"]), len(manifest["structures"])
-    if manifest["cases"] != count or len(manifest["which"]) != count:
-        raise LayoutProblem("the numbers of its cases differ")
-    if any(len(row) != len(table["names"]) for row in table["rows"]):
-        raise LayoutProblem("a case has too many or too few values")
-    if not structures or not all(0 <= which < structures for which in manifest["which"]):
-        raise LayoutProblem("a case has no structure")
-
-
-def read_record(text: bytes) -> Record:
-    """The record of a case; raises LayoutProblem."""
-    with _in_words():
-        record = Record.model_validate_json(text)
-    for axes, shape in record.arrays.values():
-        if len(axes) != len(shape) or len(set(axes)) != len(axes) or min(shape, default=0) < 0:
-            raise LayoutProblem("the shape of an array does not fit its axes")
-    return record
-
-
-@contextmanager
-def _in_words() -> Iterator[None]:
-    try:
-        yield
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(map(str, first["loc"][:2])) or "its content"
-        raise LayoutProblem(f"{place}: {first['msg']}") from None
 
 
 _HEAD = struct.Struct("<4sIQI")
@@ -181,7 +81,17 @@ class Journal:
 
     def append(self, case: int, outcome: Outcome) -> None:
         """Write the outcome of a case. Raises ResultFileError, with the file unchanged, if the disk is full."""
-        record = _record(case, outcome)
+        arrays = {name: (axes, np.asarray(x, dtype="<f8")) for name, (axes, x) in outcome.arrays.items()}
+        about = {
+            "case": case,
+            "status": outcome.status,
+            "message": outcome.message,
+            "arrays": {name: [axes, x.shape] for name, (axes, x) in arrays.items()},
+            "labels": outcome.labels,
+        }
+        text = json.dumps(about, ensure_ascii=False).encode()
+        numbers = b"".join(x.tobytes() for _, x in arrays.values())
+        record = _HEAD.pack(_MARK, len(text), len(numbers), zlib.crc32(numbers, zlib.crc32(text))) + text + numbers
         try:
             rest = memoryview(record)
             while rest:
@@ -205,20 +115,6 @@ class Journal:
         os.close(self._file)
 
 
-def _record(case: int, outcome: Outcome) -> bytes:
-    arrays = {name: (axes, np.asarray(x, dtype="<f8")) for name, (axes, x) in outcome.arrays.items()}
-    about = {
-        "case": case,
-        "status": outcome.status,
-        "message": outcome.message,
-        "arrays": {name: [axes, x.shape] for name, (axes, x) in arrays.items()},
-        "labels": outcome.labels,
-    }
-    text = json.dumps(about, ensure_ascii=False).encode()
-    numbers = b"".join(x.tobytes() for _, x in arrays.values())
-    return _HEAD.pack(_MARK, len(text), len(numbers), zlib.crc32(numbers, zlib.crc32(text))) + text + numbers
-
-
 def records(path: Path) -> Iterator[tuple[int, Outcome, int]]:
     """Numbers of cases, their outcomes, and the end of each record.
 
@@ -233,7 +129,7 @@ def records(path: Path) -> Iterator[tuple[int, Outcome, int]]:
             if found := _record_at(file, at, size):
                 text, numbers = found
                 at += _HEAD.size + len(text) + len(numbers)
-                yield *_read(path, text, numbers), at
+                yield *_read(text, numbers), at
                 continue
             begin, at = at, _next_record(file, at + 1, size)
             if at < size:
@@ -268,24 +164,14 @@ def _next_record(file: BinaryIO, at: int, size: int) -> int:
     return size
 
 
-def _read(path: Path, text: bytes, numbers: bytes) -> tuple[int, Outcome]:
-    try:
-        record = read_record(text)
-        return record.case, _outcome(record, numbers)
-    except ValueError as reason:
-        raise ResultFileError(f"{path} is not the journal of a sweep: {reason}") from None
-
-
-def _outcome(record: Record, numbers: bytes) -> Outcome:
-    arrays, at = {}, 0
-    for name, (axes, shape) in record.arrays.items():
+def _read(text: bytes, numbers: bytes) -> tuple[int, Outcome]:
+    about, arrays, at = json.loads(text), {}, 0
+    for name, (axes, shape) in about["arrays"].items():
         size = math.prod(shape)
-        if at + 8 * size > len(numbers):
-            raise LayoutProblem(f"the numbers of '{name}' are missing")
         arrays[name] = tuple(axes), np.frombuffer(numbers, "<f8", size, at).reshape(shape)
         at += 8 * size
-    labels: dict[str, Any] = {axis: tuple(x) for axis, x in record.labels.items()}
-    return Outcome(record.status, record.message, arrays, labels)
+    labels: dict[str, Any] = {axis: tuple(x) for axis, x in about["labels"].items()}
+    return about["case"], Outcome(about["status"], about["message"], arrays, labels)
 
 
 FORMAT = "pliant-sweep-1"
@@ -311,17 +197,13 @@ class SweepFolder:
             raise ResultFileError(f"{path} contains a sweep of another version of pliant")
         if manifest.get("sha256") != _seal(manifest, table):
             raise ResultFileError(f"the sweep in {path} is damaged: the checksum of {MANIFEST} and {CASES} differs")
-        try:
-            check_request(manifest, table)
-        except LayoutProblem as problem:
-            raise ResultFileError(f"{path} does not contain a sweep of this program: {problem}") from None
         names = table["names"]
         rows = tuple({n: x for n, x in zip(names, row, strict=True) if x is not None} for row in table["rows"])
         return cls(path, manifest, rows)
 
     def gathered(self) -> CaseResults:
         """The outcomes so far."""
-        found = CaseResults(len(self.rows))
+        results = CaseResults(len(self.rows))
         labels = [item["labels"] for item in self.manifest["structures"]]
         if (self.path / JOURNAL).exists():
             for case, outcome, _ in records(self.path / JOURNAL):
@@ -329,13 +211,8 @@ class SweepFolder:
                     raise ResultFileError(
                         f"{self.path / JOURNAL} is the journal of another sweep: it has a case {case}"
                     )
-                try:
-                    found.put(case, outcome, labels[self.manifest["which"][case]])
-                except (ValueError, IndexError, TypeError):  # of arrays whose shapes do not fit
-                    raise ResultFileError(
-                        f"{self.path / JOURNAL} is damaged: the results of case {case} do not fit those of the others"
-                    ) from None
-        return found
+                results.put(case, outcome, labels[self.manifest["which"][case]])
+        return results
 
     def dataset(self) -> xarray.Dataset:
         """The outcomes so far as one dataset; cases that are not done have the status "not run"."""
@@ -365,7 +242,13 @@ class OpenSweep:
     ) -> None:  # fmt: skip
         """labels: of the axes of the results of each structure. asked: further entries of the manifest."""
         self.path = file_name("folder", folder)
-        self._make_folder()
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as reason:
+            raise ResultFileError(f"cannot create the folder {self.path}: {reason.strerror or reason}") from None
+        others = [x.name for x in self.path.iterdir() if x.name != LOCK and not x.name.startswith(".")]
+        if others and MANIFEST not in others and not set(others) <= {CASES}:
+            raise ResultFileError(f"the folder {self.path} contains other files ({min(others)}); choose a new one")
         self._lock = _Lock(self.path / LOCK)
         try:
             manifest = _manifest(cases, robots, labels, asked)
@@ -377,15 +260,6 @@ class OpenSweep:
         except BaseException:
             self._lock.release()
             raise
-
-    def _make_folder(self) -> None:
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-        except OSError as reason:
-            raise ResultFileError(f"cannot create the folder {self.path}: {reason.strerror or reason}") from None
-        others = [x.name for x in self.path.iterdir() if x.name != LOCK and not x.name.startswith(".")]
-        if others and MANIFEST not in others and not set(others) <= {CASES}:
-            raise ResultFileError(f"the folder {self.path} contains other files ({min(others)}); choose a new one")
 
     def _begin(self, cases: Cases, manifest: Mapping[str, Any]) -> None:
         names = list(cases.names)

@@ -11,6 +11,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from pliant.analysis.base import state_dimensions
 from pliant.analysis.derivation.derive import derive
 from pliant.engine.core import UnknownName
 from pliant.engine.equations import Equations
@@ -23,7 +24,7 @@ from pliant.language.faults import ExpressionError
 from pliant.language.message_text import describe, unit_text
 from pliant.language.parameter import wrong_dimension
 from pliant.language.syntax import Number, parse
-from pliant.language.units import Unit, parse_unit
+from pliant.language.units import Unit
 from pliant.robot.reader import load, load_text
 from pliant.robot.robot import RobotSpec
 from pliant.robot.rod_switch import rods_named, with_rod_model
@@ -162,6 +163,12 @@ class _Reader:
         self.places: dict[str, str] = {}
         self.plain: dict[str, str] = {}
         self.units = units
+        self._of_states = state_dimensions(eqs.model)
+
+    def dimension(self, name: str) -> Dimension | None:
+        """The dimension of a parameter, an input, a coordinate or a rate."""
+        own = self.model.environment
+        return own.dimension(name) if name in own.names else self._of_states.get(name)
 
     def values(self, row: Mapping[str, Any]) -> Values:
         """The values of one case."""
@@ -205,21 +212,8 @@ class _Reader:
         known = (*model.environment.names, *model.spec.rods, *model.q_names, VARIANT, START)
         raise UnknownName("parameter, input, rod or coordinate", name, known)
 
-    def _dimension(self, name: str) -> Dimension | None:
-        if name in self.model.environment.names:
-            return self.model.environment.dimension(name)
-        units = {x: c.unit for c in self.model.coordinates for x in c.q_names}
-        unit = units.get(name)
-        if unit is None:
-            units = {rate_name(x): f"{c.unit}/s" for c in self.model.coordinates for x in c.v_names}
-            unit = units.get(name, "rad/s")
-        try:
-            return parse_unit(unit).dimension
-        except ExpressionError:
-            return None
-
     def _check_unit(self, name: str, unit: Unit) -> None:
-        wanted = self._dimension(name)
+        wanted = self.dimension(name)
         if wanted is not None and wanted != unit.dimension:
             got, asked = unit.dimension.unit or "1", unit_text(wanted, "1")
             raise ArgumentError(
@@ -232,7 +226,7 @@ class _Reader:
             return number(f"'{name}'", value, hint=SI_HINT)
         try:
             node = parse(value)
-            problem = wrong_dimension(node, self._dimension(name) or UNKNOWN, {})
+            problem = wrong_dimension(node, self.dimension(name) or UNKNOWN, {})
             if problem:
                 raise ArgumentError(f"'{name}': {problem[0]}", problem[1])
             return node.value if isinstance(node, Number) else float(evaluate(node, {}))
@@ -245,5 +239,5 @@ def value_units(eqs: Equations, names: Sequence[str]) -> dict[str, str]:
     reader, units = _Reader(eqs, {}), {}
     for name in names:
         if name in eqs.model.environment.names or name in eqs.coordinates or name in reader.rates:
-            units[name] = unit_text(reader._dimension(name), "1")
+            units[name] = unit_text(reader.dimension(name), "1")
     return units

@@ -1,7 +1,5 @@
 """Base of all targets: options, checks of files and folders, the result of an export, and the public function of a target."""
 
-from __future__ import annotations
-
 import inspect
 import os
 import re

@@ -1,7 +1,5 @@
 """A robot as standalone C11: its equations and a step with a fixed method, for a controller or a ROS node."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
@@ -11,7 +9,7 @@ from pydantic import Field, InstanceOf
 
 from pliant._version import __version__
 from pliant.analysis.integrators import chosen_method
-from pliant.analysis.motion.plant import model_controllers
+from pliant.analysis.motion.sampled_control import model_controllers
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.simulate import simulate
 from pliant.control.feedback import StateFeedback

@@ -1,7 +1,5 @@
 """A robot as CUDA: the program of a fleet as source, with a main that steps many robots."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
@@ -9,11 +7,10 @@ from pydantic import Field
 
 from pliant._version import __version__
 from pliant.engine.equations import Equations
-from pliant.fleet.initial_states import assembled_start, rows_in_force
+from pliant.fleet.fleet import assembled_start, rows_in_force
 from pliant.fleet.methods import fleet_method
-from pliant.fleet.program import step_program, why_no_straight_line
 from pliant.fleet.robot import Robot, commanded_inputs, refuse
-from pliant.fleet.source import code_file
+from pliant.fleet.source import code_file, step_program, why_no_straight_line
 from pliant.io import c_text
 from pliant.io.c_text import ExportError, filled
 from pliant.targets.base import Export, FolderTarget, exporter, write_files

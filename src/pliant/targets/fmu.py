@@ -146,7 +146,6 @@ class FmuExport(Export):
         return f"FMI {self.version} for {' and '.join(kind.replace('_', '-') for kind in self.kinds)} in {self.path}"
 
     def facts(self) -> dict[str, Any]:
-        """The interfaces."""
         return {"kinds": self.kinds}
 
 

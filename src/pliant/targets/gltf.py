@@ -20,7 +20,7 @@ from pliant.analysis.motion.result import Result
 from pliant.engine.equations import Equations, need_equations
 from pliant.parts.geometry import arrays
 from pliant.robot.reader import load_text
-from pliant.show.clips import Clip, run_clip, start_clip
+from pliant.show.scene import Clip, run_clip, start_clip
 from pliant.show.stage import STAGE_LAYOUT, Stage, make_stage, unit_shape
 from pliant.targets.base import Export, Target, exporter, write_file
 
@@ -66,7 +66,6 @@ class SceneExport(Export):
         return f"{self.frames} frame{'s' if self.frames > 1 else ''} in {self.path}"
 
     def facts(self) -> dict[str, Any]:
-        """The number of poses."""
         return {"frames": self.frames}
 
 

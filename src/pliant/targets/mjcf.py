@@ -1,7 +1,5 @@
 """Robots as MJCF, the format of MuJoCo: rigid parts exactly, rods as links with springs, loops as equality constraints."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -73,7 +71,6 @@ class Mjcf(RigidTarget):
     }
 
     def document(self, robot: RigidRobot) -> tuple[str, list[str]]:
-        """The text of the file, and what it approximates or omits."""
         tree = robot.tree.merged(robot.forces.nodes() | {node for node, _ in robot.tree.frames.values()})
         writer = _Writer(robot, tree)
         return writer.document(), writer.remarks

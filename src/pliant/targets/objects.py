@@ -1,7 +1,5 @@
 """Object files of exported sources, compiled side by side; those of the runtime, which all robots share, are cached."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import subprocess

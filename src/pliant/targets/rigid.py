@@ -27,7 +27,7 @@ from pliant.engine.workspace import EvaluationError
 from pliant.io.c_text import ExportError
 from pliant.language.arguments import ArgumentError
 from pliant.language.message_text import enumeration
-from pliant.parts.joint.coordinate_force import is_armature
+from pliant.parts.joint.coordinate import is_armature
 from pliant.parts.rod.pseudo_rigid import PseudoRigid
 from pliant.parts.rod.rod import Rod
 from pliant.parts.rod.strains import LABELS, SETS, Free
@@ -90,7 +90,6 @@ class RigidExport(Export):
         return text if self.rods is None else f"{text}\n{self.rods}"
 
     def facts(self) -> dict[str, Any]:
-        """The error of the links."""
         return {"rods": None if self.rods is None else self.rods.facts()}
 
 
@@ -131,7 +130,8 @@ def rigid_robot(eqs: Equations, links: int) -> RigidRobot:
             f"the mesh '{next(iter(spec.meshes))}' cannot be written as rigid links", "export C or an FMU, or remove it"
         )
     linked = with_links(eqs, links)
-    if any(not is_armature(inertia.kind) for inertia in linked.model.system.inertias):
+    # the added mass of a fluid is omitted with the fluid
+    if any(not (is_armature(x.kind) or x.kind.weightless) for x in linked.model.system.inertias):
         raise ExportError("the robot has inertia that is not that of rigid bodies", "export C or an FMU")
     tree = rigid_tree(linked)
     start = state_at(linked, linked.model.spec.start, 0.0, where="start")

@@ -16,11 +16,11 @@ import numpy as np
 import scipy
 
 from pliant.engine.equations import Equations
-from pliant.engine.model import placement_matrices
 from pliant.engine.model.model import Model
-from pliant.engine.model.system import Node
 from pliant.io.c_text import ExportError
 from pliant.language.scalar import Scalar
+from pliant.parts.assembly import placement_matrices
+from pliant.parts.assembly.system import Node
 from pliant.parts.motion import FIXED, FREE, PLANAR_XZ, PLANAR_YZ, ROTATION, SCREW, TRANSLATION
 from pliant.parts.rod.pseudo_rigid import PseudoRigid
 from pliant.parts.rod.strains import held_strains
@@ -90,7 +90,7 @@ class Shape:
     name: str
     node: int
     pose: np.ndarray
-    kind: Literal["sphere", "cylinder", "capsule", "box"]
+    kind: Literal["sphere", "cylinder", "capsule", "box", "ellipsoid"]
     size: tuple[float, ...]
 
 
@@ -285,17 +285,7 @@ def _shapes(eqs: Equations, frames: Mapping[str, tuple[int, np.ndarray]]) -> Ite
         if body.shape is None or name not in frames:
             continue
         node, pose = frames[name]
-        pose = pose @ moved([values(x) for x in body.center_of_mass])
-        shape = body.shape
-        if shape.type == "box":
-            yield Shape(name, node, pose, "box", tuple(float(values(x)) for x in shape.size))
-        elif shape.type == "sphere":
-            yield Shape(name, node, pose, "sphere", (float(values(shape.radius)),))
-        else:
-            length = float(values(shape.length))
-            wide = getattr(shape, "radius", None) or getattr(shape, "outer_radius", None)
-            radius = length / 50 if wide is None else float(values(wide))
-            yield Shape(name, node, pose @ moved(np.zeros(3), _along(shape.axis)), "cylinder", (radius, length))
+        yield _body_shape(name, node, pose @ moved([values(x) for x in body.center_of_mass]), body.shape, values)
     for name, surface in spec.surfaces.items():
         if is_solid(surface) and surface.parent in frames:
             node, pose = frames[surface.parent]
@@ -318,14 +308,31 @@ def _shapes(eqs: Equations, frames: Mapping[str, tuple[int, np.ndarray]]) -> Ite
             yield Shape(f"{name}[{k}]", station.node, middle, "capsule", (radius, end + length / 2))
 
 
+def _body_shape(name: str, node: int, pose: np.ndarray, shape: Any, values: Callable[[Scalar], Any]) -> Shape:
+    """The shape of a body, with its centre at a pose on a node."""
+    if shape.type == "box":
+        return Shape(name, node, pose, "box", tuple(float(values(x)) for x in shape.size))
+    if shape.type == "sphere":
+        return Shape(name, node, pose, "sphere", (float(values(shape.radius)),))
+    if shape.type == "ellipsoid":
+        return Shape(name, node, pose, "ellipsoid", tuple(2 * float(values(x)) for x in shape.semi_axes))
+    length = float(values(shape.length))
+    wide = getattr(shape, "radius", None) or getattr(shape, "outer_radius", None)
+    radius = length / 50 if wide is None else float(values(wide))
+    return Shape(name, node, pose @ moved(np.zeros(3), _along(shape.axis)), "cylinder", (radius, length))
+
+
 def is_solid(surface: Any) -> bool:
-    """Whether a surface has a counterpart in other programs: a sphere, capsule, box, or cylinder with ends."""
-    return surface.type in ("sphere", "capsule", "box") or (surface.type == "cylinder" and surface.length is not None)
+    """Whether a surface has a counterpart in other programs: a sphere, capsule, box, ellipsoid, or cylinder with ends."""
+    solids = ("sphere", "capsule", "box", "ellipsoid")
+    return surface.type in solids or (surface.type == "cylinder" and surface.length is not None)
 
 
 def _size(surface: Any, values: Callable[[Scalar], Any]) -> tuple[float, ...]:
     if surface.type == "box":
         return tuple(float(values(x)) for x in surface.size)
+    if surface.type == "ellipsoid":
+        return tuple(2 * float(values(x)) for x in surface.semi_axes)
     lengths = (surface.radius,) if surface.type == "sphere" else (surface.radius, surface.length)
     return tuple(float(values(x)) for x in lengths)
 

@@ -1,7 +1,5 @@
 """Robots as URDF: links, joints, inertias, limits, damping, mimic joints and shapes. Springs, motors and loops are listed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -50,7 +48,6 @@ class Urdf(RigidTarget):
     }
 
     def document(self, robot: RigidRobot) -> tuple[str, list[str]]:
-        """The text of the file, and what it approximates or omits."""
         balls = [joint.name for joint in robot.tree.joints if joint.kind == "ball"]
         if balls:
             raise ExportError(
@@ -77,6 +74,9 @@ class _Writer:
         self.mimic = {tie.first: tie for tie in self.forces.ties if tie.second >= 0}
         self.shapes: dict[int, list[Shape]] = {}
         for shape in self.tree.shapes:
+            if shape.kind == "ellipsoid":
+                self.remarks.append(f"shape of {shape.name}: omitted: URDF has no ellipsoids")
+                continue
             self.shapes.setdefault(shape.node, []).append(shape)
 
     def document(self) -> str:

@@ -1,7 +1,5 @@
 """A robot as a page: the exported C compiled to WebAssembly, with a player, sliders and a plot, in one file without a server."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 from collections.abc import Sequence
@@ -14,8 +12,7 @@ from pydantic import Field
 
 from pliant._version import __version__
 from pliant.analysis.integrators import chosen_method
-from pliant.analysis.motion.plant import model_controllers
-from pliant.analysis.motion.sampled_control import Controller
+from pliant.analysis.motion.sampled_control import Controller, model_controllers
 from pliant.analysis.simulate import simulate
 from pliant.analysis.statics.static_equations import total_mass
 from pliant.control.feedback import StateFeedback
@@ -48,6 +45,20 @@ EXPLICIT = ("explicit", "symplectic_euler")
 """Methods that longer steps would make unstable."""
 MOST_PLOTS = 60
 """Maximum number of coordinates that can be plotted."""
+
+
+@dataclass(frozen=True)
+class PageExport(Export):
+    """An exported page; `size`: its bytes."""
+
+    size: int
+
+    def __str__(self) -> str:
+        return f"a page of {self.size / 1024:.0f} KB: open {self.files[0]} in a browser"
+
+    def facts(self) -> dict[str, Any]:
+        """The size of the page."""
+        return {"size": self.size}
 
 
 class Wasm(FolderTarget):
@@ -107,20 +118,6 @@ class Wasm(FolderTarget):
             *([UNLOCATED] if model.has_located_switches else []),
         ]
         return PageExport(path, write_files(path, {"index.html": document}), tuple(remarks), len(document.encode()))
-
-
-@dataclass(frozen=True)
-class PageExport(Export):
-    """An exported page; `size`: its bytes."""
-
-    size: int
-
-    def __str__(self) -> str:
-        return f"a page of {self.size / 1024:.0f} KB: open {self.files[0]} in a browser"
-
-    def facts(self) -> dict[str, Any]:
-        """The size of the page."""
-        return {"size": self.size}
 
 
 export_wasm = exporter(Wasm)
@@ -308,7 +305,8 @@ def _is_driven(model: Model, name: str) -> bool:
 
 def _outputs(model: Model) -> list[dict[str, Any]]:
     """The outputs that can be plotted, vectors together."""
-    units, groups = output_units(model), {}
+    units = output_units(model)
+    groups: dict[str, dict[str, Any]] = {}
     for first, part in enumerate(exported_output_parts(model)):
         name = part if part in model.spec.outputs else part.rpartition(".")[0]
         unit = units.get(part, "") or units.get(name, "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -17,17 +18,9 @@ import numpy as np
 from pliant.language.arguments import ArgumentError
 
 Theme = Literal[
-    "Statics",
-    "Stability",
-    "Vibration",
-    "Motion",
-    "Contact",
-    "Conservation",
-    "Convergence",
-    "Published systems",
-    "Other engines",
-    "Recordings",
-]
+    "Statics", "Stability", "Vibration", "Motion", "Contact", "Conservation", "Convergence", "Published systems",
+    "Other engines", "Fluid", "Rods in fluid", "Recordings",
+]  # fmt: skip
 """Themes, in the order of tables; the cases of each are in the module of its name."""
 
 Measure = Literal["relative", "of the largest", "absolute"]
@@ -113,13 +106,24 @@ Compute = Callable[..., CaseResult]
 
 
 def cases_of(theme: Theme) -> Callable[..., Callable[[Compute], Compute]]:
-    """Decorator that adds a case to a theme: `case(title, **options)`, where `options` are the other attributes of `Case`."""
+    """Decorator that adds a case to a theme: `case(tolerance=1e-3, **options)`, where `options` are other attributes of `Case`.
 
-    def case(title: str, **options: Any) -> Callable[[Compute], Compute]:
+    Title, compared quantity and source are in the docstring: its first line, and what follows `Compared:` and `Source:`.
+    """
+
+    def case(*title: str, **options: Any) -> Callable[[Compute], Compute]:
         def add(compute: Compute) -> Compute:
-            if compute.__name__ in CASES:
-                raise TypeError(f"there are two cases named {compute.__name__}")
-            CASES[compute.__name__] = Case(compute.__name__, title, compute, theme, **options)
+            name = compute.__name__
+            if name in CASES:
+                raise TypeError(f"there are two cases named {name}")
+            first, _, rest = inspect.cleandoc(compute.__doc__ or "").partition("\n")
+            compared, _, source = " ".join(rest.partition("Compared:")[2].split()).partition(" Source: ")
+            texts = {
+                "title": (title or (first,))[0].removesuffix("."),
+                "compared": compared.removesuffix("."),
+                "source": source,
+            }
+            CASES[name] = Case(name, compute=compute, theme=theme, **{**texts, **options})
             return compute
 
         return add

@@ -69,17 +69,15 @@ def momenta(eqs: Equations, q: np.ndarray, v: np.ndarray) -> np.ndarray:
     return total
 
 
-@case(
-    "Free boxes that collide with friction and losses",
-    compared="Momentum and angular momentum after the collision, and energy with what was dissipated over that at "
-    "the start, with three laws of contact",
-    source="Laws of conservation: I. Newton (1687), third law; H. Goldstein, Classical Mechanics, 2nd ed. (1980), "
-    "section 1-2.",
-    tolerance=2e-4,
-    measure="absolute",
-)
+@case(tolerance=2e-4, measure="absolute")
 def colliding_boxes() -> CaseResult:
-    """A small box hits a large one; a relative tolerance of 1e-7."""
+    """Free boxes that collide with friction and losses.
+
+    A small box hits a large one; a relative tolerance of 1e-7.
+    Compared: Momentum and angular momentum after the collision, and energy with what was dissipated over that at the start,
+    with three laws of contact.
+    Source: Laws of conservation: I. Newton (1687), third law; H. Goldstein, Classical Mechanics, 2nd ed. (1980), section 1-2.
+    """
     value, reference = [], []
     for law in LAWS:
         eqs = derive(load_text(COLLIDING_BOXES.format(law=law)))
@@ -92,17 +90,16 @@ def colliding_boxes() -> CaseResult:
     return CaseResult(np.array(value), np.array(reference))
 
 
-@case(
-    "Closed loop that swings for one minute",
-    compared="Range of the total energy over that of the kinetic energy, and largest error of the constraint, of the "
-    "bundled four-bar linkage in a minute [-, m]",
-    source="Conservation of energy; M. Gonzalez et al., A benchmarking system for MBS simulation software, Multibody "
-    "System Dynamics 16 (2006) 179-190, which measures by the same.",
-    tolerance=2e-3,
-    measure="absolute",
-)
+@case(tolerance=2e-3, measure="absolute")
 def four_bar_energy() -> CaseResult:
-    """At the defaults."""
+    """Closed loop that swings for one minute.
+
+    At the defaults.
+    Compared: Range of the total energy over that of the kinetic energy, and largest error of the constraint, of the bundled
+    four-bar linkage in a minute [-, m].
+    Source: Conservation of energy; M. Gonzalez et al., A benchmarking system for MBS simulation software, Multibody System
+    Dynamics 16 (2006) 179-190, which measures by the same.
+    """
     run = simulate(derive("four_bar"), 60.0)
     energy = {name: run.energy[name].values for name in ("total", "kinetic")}
     value = [np.ptp(energy["total"]) / np.ptp(energy["kinetic"]), run.constraint_error.max()]
@@ -121,15 +118,14 @@ rods: {arm: {parent: end, length: 0.4 m, section: strip, material: rubber, model
 """
 
 
-@case(
-    "Beam that flies, tumbles and vibrates freely",
-    compared="Momentum, angular momentum and energy at 20 moments, each over its largest at the start",
-    source="Laws of conservation of a free body: H. Goldstein, Classical Mechanics, 2nd ed. (1980), section 1-2.",
-    tolerance=1e-6,
-    measure="absolute",
-)
+@case(tolerance=1e-6, measure="absolute")
 def free_beam() -> CaseResult:
-    """A tumbling beam of finite elements that bends during the motion, with a relative tolerance of 1e-9."""
+    """Beam that flies, tumbles and vibrates freely.
+
+    A tumbling beam of finite elements that bends during the motion, with a relative tolerance of 1e-9.
+    Compared: Momentum, angular momentum and energy at 20 moments, each over its largest at the start.
+    Source: Laws of conservation of a free body: H. Goldstein, Classical Mechanics, 2nd ed. (1980), section 1-2.
+    """
     eqs = derive(load_text(FREE_BEAM))
     start = eqs.initial_state()
     q, v = start.q, np.array(start.v)
@@ -159,16 +155,16 @@ joints: {bearing: {type: revolute, axis: z, parent: shaft.tip, child: disc, angl
 """
 
 
-@case(
-    "Rotor on a soft shaft that keeps its spin",
-    compared="Turns of a disc at the tip of a hanging rod after 2 s over those at a constant spin, and energy over "
-    "that at the start, which counts from the top",
-    source="Nothing turns the disc about its axis, and nothing is lost: H. Goldstein, Classical Mechanics, 2nd ed. "
-    "(1980), section 1-2.",
-    tolerance=2e-3,
-)
+@case(tolerance=2e-3)
 def spinning_rotor() -> CaseResult:
-    """Slightly off its axis, so that it swings and whirls; with default settings."""
+    """Rotor on a soft shaft that keeps its spin.
+
+    Slightly off its axis, so that it swings and whirls; with default settings.
+    Compared: Turns of a disc at the tip of a hanging rod after 2 s over those at a constant spin, and energy over that at the
+    start, which counts from the top.
+    Source: Nothing turns the disc about its axis, and nothing is lost: H. Goldstein, Classical Mechanics, 2nd ed. (1980),
+    section 1-2.
+    """
     run = simulate(derive(load_text(SPINNING_ROTOR)), 2.0)
     energy = run.energy["total"].values
     return CaseResult([run["bearing"].values[-1] / 200, *(energy / energy[0])], np.ones(1 + len(energy)))
@@ -177,16 +173,15 @@ def spinning_rotor() -> CaseResult:
 SWINGING_WORDS = ("pcs:3", "cosserat:4", "finite_element:4", "pseudo_rigid:4", "polynomial:2", "gvs:1", "pcc:2")
 
 
-@case(
-    "Rods of all models that swing without damping",
-    compared="Range of the total energy over the largest kinetic energy, of a heavy rod released from the horizontal, "
-    "in seven rod models",
-    source="Conservation of energy: H. Goldstein, Classical Mechanics, 2nd ed. (1980), section 1-2.",
-    tolerance=1e-5,
-    measure="absolute",
-)
+@case(tolerance=1e-5, measure="absolute")
 def swinging_rods() -> CaseResult:
-    """With the explicit method and a relative tolerance of 1e-9, over 0.3 s."""
+    """Rods of all models that swing without damping.
+
+    With the explicit method and a relative tolerance of 1e-9, over 0.3 s.
+    Compared: Range of the total energy over the largest kinetic energy, of a heavy rod released from the horizontal, in seven
+    rod models.
+    Source: Conservation of energy: H. Goldstein, Classical Mechanics, 2nd ed. (1980), section 1-2.
+    """
     value = []
     for _, eqs in in_models(load_text(THICK_ARM), "arm", SWINGING_WORDS):
         run = simulate(eqs, 0.3, method="explicit", rtol=1e-9, parameters={"gravity": 9.81}, save_every=0.01)

@@ -56,15 +56,14 @@ def ball(law: str, *, height: float = 0.03, speed: float = 1.0, pull: float = 0.
     return derive(load_text(BALL.format(law=law, height=height, speed=speed, pull=pull)))
 
 
-@case(
-    "Slope at which a block begins to slide",
-    compared="Tangent of the slope between the last on which the block stays for two seconds and the first on which "
-    "it slides",
-    source="G. Amontons (1699): the coefficient of friction, 0.5.",
-    tolerance=2e-3,
-)
+@case(tolerance=2e-3)
 def angle_of_friction() -> CaseResult:
-    """Bisection from 0.49 and 0.51."""
+    """Slope at which a block begins to slide.
+
+    Bisection from 0.49 and 0.51.
+    Compared: Tangent of the slope between the last on which the block stays for two seconds and the first on which it slides.
+    Source: G. Amontons (1699): the coefficient of friction, 0.5.
+    """
     low, high = 0.49, 0.51
     while high - low > 1e-3:
         middle = (low + high) / 2
@@ -76,16 +75,14 @@ def angle_of_friction() -> CaseResult:
 ANGLES = (0.1, 0.3)
 
 
-@case(
-    "Ball that rolls down a slope",
-    compared="Acceleration of a ball on slopes of 0.1 and 0.3 rad",
-    source="G. Galilei (1638), with the rotation: 5/7 g sin a, H. Goldstein, Classical Mechanics, 2nd ed. (1980), "
-    "chapter 1.",
-    tolerance=1e-3,
-    unit="m/s^2",
-)
+@case(tolerance=1e-3, unit="m/s^2")
 def ball_on_slope() -> CaseResult:
-    """The slope is modelled by a force along a level plane, whose normal force is sufficient for rolling without slip."""
+    """Ball that rolls down a slope.
+
+    The slope is modelled by a force along a level plane, whose normal force is sufficient for rolling without slip.
+    Compared: Acceleration of a ball on slopes of 0.1 and 0.3 rad.
+    Source: G. Galilei (1638), with the rotation: 5/7 g sin a, H. Goldstein, Classical Mechanics, 2nd ed. (1980), chapter 1.
+    """
     value = []
     for angle in ANGLES:
         run = simulate(ball("friction: 0.5", speed=0.0, pull=float(9.81 * np.sin(angle))), 1.0, save_every=0.1)
@@ -93,17 +90,14 @@ def ball_on_slope() -> CaseResult:
     return CaseResult(value, 5 / 7 * 9.81 * np.sin(ANGLES))
 
 
-@case(
-    "Block that sticks on a slope for an hour",
-    compared="Way of a block on a slope of 0.4 rad with a coefficient of 0.5, between the first second and the end "
-    "of an hour",
-    source="C.-A. de Coulomb (1785): tan 0.4 is below 0.5, so it does not move.",
-    tolerance=1e-6,
-    measure="absolute",
-    unit="m",
-)
+@case(tolerance=1e-6, measure="absolute", unit="m")
 def block_rests() -> CaseResult:
-    """Any creep would accumulate."""
+    """Block that sticks on a slope for an hour.
+
+    Any creep would accumulate.
+    Compared: Way of a block on a slope of 0.4 rad with a coefficient of 0.5, between the first second and the end of an hour.
+    Source: C.-A. de Coulomb (1785): tan 0.4 is below 0.5, so it does not move.
+    """
     run = simulate(block(0.4), 3600.0, save_every=1.0)
     return CaseResult(np.ptp(np.asarray(run.q)[1:, :3], axis=0), np.zeros(3))
 
@@ -116,15 +110,14 @@ BLOCK_METHODS: tuple[dict[str, Any], ...] = (
 )
 
 
-@case(
-    "Block that slides down a slope with friction",
-    compared="Acceleration and force of friction on a slope of 0.6 rad with a coefficient of 0.5, by four methods "
-    "[m/s^2, N]",
-    source="C.-A. de Coulomb (1785): g (sin a - mu cos a) and mu m g cos a.",
-    tolerance=1e-3,
-)
+@case(tolerance=1e-3)
 def block_slides() -> CaseResult:
-    """The acceleration is evaluated between half a second and one second."""
+    """Block that slides down a slope with friction.
+
+    The acceleration is evaluated between half a second and one second.
+    Compared: Acceleration and force of friction on a slope of 0.6 rad with a coefficient of 0.5, by four methods [m/s^2, N].
+    Source: C.-A. de Coulomb (1785): g (sin a - mu cos a) and mu m g cos a.
+    """
     eqs, value = block(0.6), []
     for options in BLOCK_METHODS:
         run = simulate(eqs, 1.0, save_every=0.1, **options)
@@ -134,15 +127,14 @@ def block_slides() -> CaseResult:
     return CaseResult(np.array(value), (9.81 * np.sin(0.6) - held, held))
 
 
-@case(
-    "Block stopped by friction on level ground",
-    compared="Way of a block that slides at 1 m/s, with a coefficient of 0.5",
-    source="C.-A. de Coulomb (1785): v^2/(2 mu g).",
-    tolerance=2e-3,
-    unit="m",
-)
+@case(tolerance=2e-3, unit="m")
 def block_stops() -> CaseResult:
-    """Afterwards it stays at rest."""
+    """Block stopped by friction on level ground.
+
+    Afterwards it stays at rest.
+    Compared: Way of a block that slides at 1 m/s, with a coefficient of 0.5.
+    Source: C.-A. de Coulomb (1785): v^2/(2 mu g).
+    """
     run = simulate(block(0.0, speed=1.0), 1.0, save_every=0.05)
     return CaseResult(np.asarray(run.q)[-1, 0], 1 / (2 * 0.5 * 9.81))
 
@@ -150,17 +142,14 @@ def block_stops() -> CaseResult:
 G = 9.81
 
 
-@case(
-    "Ball that bounces with and without loss",
-    compared="Times of the tops of flights after a fall of 0.5 m, with restitution 0.8 and 1",
-    source="I. Newton (1687), definition of restitution: flights last e times as long as those before, bounces half "
-    "a period.",
-    tolerance=4e-3,
-    measure="of the largest",
-    unit="s",
-)
+@case(tolerance=4e-3, measure="of the largest", unit="s")
 def bouncing_ball() -> CaseResult:
-    """With a stiffness of 2 MN/m an impact takes less than a millisecond."""
+    """Ball that bounces with and without loss.
+
+    With a stiffness of 2 MN/m an impact takes less than a millisecond.
+    Compared: Times of the tops of flights after a fall of 0.5 m, with restitution 0.8 and 1.
+    Source: I. Newton (1687), definition of restitution: flights last e times as long as those before, bounces half a period.
+    """
     value, reference, lines = [], [], []
     for restitution in (0.8, 1.0):
         law = f"restitution: {restitution}, stiffness: 2 MN/m"
@@ -237,17 +226,15 @@ def deflection(force: float) -> float:
     return float(found.y[1, -1])
 
 
-@case(
-    "Two crossed rods that are pressed together",
-    compared="Force between two rods, clamped at all ends, one pressed on the other by 20 mm, in a motion and at rest",
-    source="Twice the deflection of the extensible, shearable elastica and the depth of contact make the way: S. S. "
-    "Antman, Nonlinear Problems of Elasticity, 2nd ed. (2005), chapter 4, as a boundary-value problem by "
-    "SciPy.",
-    tolerance=5e-3,
-    unit="N",
-)
+@case(tolerance=5e-3, unit="N")
 def crossed_rods() -> CaseResult:
-    """Sixty elements of `cosserat` without friction, forty of `finite_element` with."""
+    """Two crossed rods that are pressed together.
+
+    Sixty elements of `cosserat` without friction, forty of `finite_element` with.
+    Compared: Force between two rods, clamped at all ends, one pressed on the other by 20 mm, in a motion and at rest.
+    Source: Twice the deflection of the extensible, shearable elastica and the depth of contact make the way: S. S. Antman,
+    Nonlinear Problems of Elasticity, 2nd ed. (2005), chapter 4, as a boundary-value problem by SciPy.
+    """
     exact = scipy.optimize.brentq(lambda f: 2 * deflection(f) + f / 1e5 - 0.02, 0.05, 3.0, xtol=1e-6)
     value = []
     for kind, elements, friction in (("cosserat", 60, 0.0), ("finite_element", 40, 0.3)):
@@ -258,16 +245,15 @@ def crossed_rods() -> CaseResult:
     return CaseResult(np.array(value), exact)
 
 
-@case(
-    "Ball pressed into a plane by its weight (Hertz)",
-    compared="Depth at rest, and where a motion settles, with force = 1e6 N/m^1.5 depth^1.5",
-    source="H. Hertz, Über die Berührung fester elastischer Körper, J. reine angew. Math. 92 (1881) 156-171: "
-    "(load/stiffness)^(2/3).",
-    tolerance=1e-3,
-    unit="m",
-)
+@case(tolerance=1e-3, unit="m")
 def hertz_ball() -> CaseResult:
-    """A weight of 0.98 N causes a depth of a tenth of a millimetre."""
+    """Ball pressed into a plane by its weight (Hertz).
+
+    A weight of 0.98 N causes a depth of a tenth of a millimetre.
+    Compared: Depth at rest, and where a motion settles, with force = 1e6 N/m^1.5 depth^1.5.
+    Source: H. Hertz, Über die Berührung fester elastischer Körper, J. reine angew. Math. 92 (1881) 156-171:
+    (load/stiffness)^(2/3).
+    """
     eqs = ball("exponent: 1.5, stiffness: =1e6 N/m^1.5, dissipation: 200 s/m")
     rest, run = equilibrium(eqs), simulate(eqs, 0.5, save_every=0.5)
     return CaseResult([0.03 - rest.q[2], 0.03 - np.asarray(run.q)[-1, 2]], (0.1 * 9.81 / 1e6) ** (2 / 3))
@@ -319,15 +305,15 @@ def limit(falls: Callable[[float], bool]) -> float:
     return (low + high) / 2
 
 
-@case(
-    "Ladder against a wall, with friction at both ends",
-    compared="Tangent of the smallest angle to the floor at which the ladder stands, in motion and in equilibrium",
-    source="(1 - mu_floor mu_wall)/(2 mu_floor): S. P. Timoshenko and D. H. Young, Engineering Mechanics (1940), "
-    "section on friction.",
-    tolerance=5e-3,
-)
+@case(tolerance=5e-3)
 def ladder() -> CaseResult:
-    """Coefficients of 0.4 at the floor and 0.3 at the wall."""
+    """Ladder against a wall, with friction at both ends.
+
+    Coefficients of 0.4 at the floor and 0.3 at the wall.
+    Compared: Tangent of the smallest angle to the floor at which the ladder stands, in motion and in equilibrium.
+    Source: (1 - mu_floor mu_wall)/(2 mu_floor): S. P. Timoshenko and D. H. Young, Engineering Mechanics (1940), section on
+    friction.
+    """
     return CaseResult([limit(slides), limit(has_no_rest)], (1 - 0.4 * 0.3) / (2 * 0.4))
 
 
@@ -338,16 +324,15 @@ ROLLING_METHODS: tuple[dict[str, Any], ...] = (
 )
 
 
-@case(
-    "Ball that slides and then rolls",
-    compared="Speed of a ball that slid at 1 m/s, and its speed of rotation times its radius, by three methods",
-    source="L. Euler (1758); H. Goldstein, Classical Mechanics, 2nd ed. (1980), chapter 5: 5/7 of the speed, "
-    "whatever the friction.",
-    tolerance=1e-3,
-    unit="m/s",
-)
+@case(tolerance=1e-3, unit="m/s")
 def rolling_ball() -> CaseResult:
-    """With a coefficient of 0.3, after two seconds."""
+    """Ball that slides and then rolls.
+
+    With a coefficient of 0.3, after two seconds.
+    Compared: Speed of a ball that slid at 1 m/s, and its speed of rotation times its radius, by three methods.
+    Source: L. Euler (1758); H. Goldstein, Classical Mechanics, 2nd ed. (1980), chapter 5: 5/7 of the speed, whatever the
+    friction.
+    """
     value, lines = [], []
     for options in ROLLING_METHODS:
         run = simulate(ball("friction: 0.3"), 2.0, save_every=0.01, **options)
@@ -399,16 +384,15 @@ ROPES = (("cosserat", 40, "cylinder", 0.3, "strains: planar"), ("finite_element"
 """Kind and elements of the rope, the pin, the coefficient of friction, and other fields of the rope."""
 
 
-@case(
-    "Rope that slides over a cylinder",
-    compared="Tension over the weight that hangs on the other side, half a turn on, with coefficients 0.3 and 0.25",
-    source="L. Euler (1769) and J. A. Eytelwein (1808): exp(mu pi); friction acts on the pin's surface, tension a "
-    "rope's radius further out, which shortens the exponent by 40/40.5.",
-    tolerance=8e-3,
-    quick=False,
-)
+@case(tolerance=8e-3, quick=False)
 def rope_over_cylinder() -> CaseResult:
-    """The rope is pulled up with increasing speed; the mean of the last tenth of a second is used."""
+    """Rope that slides over a cylinder.
+
+    The rope is pulled up with increasing speed; the mean of the last tenth of a second is used.
+    Compared: Tension over the weight that hangs on the other side, half a turn on, with coefficients 0.3 and 0.25.
+    Source: L. Euler (1769) and J. A. Eytelwein (1808): exp(mu pi); friction acts on the pin's surface, tension a rope's radius
+    further out, which shortens the exponent by 40/40.5.
+    """
     value, reference = [], []
     for kind, elements, pin, friction, strains in ROPES:
         text = ROPE_OVER_CYLINDER.format(kind=kind, elements=elements, pin=pin, friction=friction, strains=strains)

@@ -36,16 +36,15 @@ def pendulum_exact(time: float) -> float:
     return float(2 * np.arcsin(np.sin(AMPLITUDE / 2) * cn / dn))
 
 
-@case(
-    "Convergence orders of the integration methods",
-    compared="Order of each method between equal steps of 1/50 and 1/100 s",
-    source="Motion of the pendulum by Jacobi's functions (SciPy): E. T. Whittaker, Analytical Dynamics, 4th ed. "
-    "(1937); orders of the methods: docs/analyses.md.",
-    tolerance=0.35,
-    measure="absolute",
-)
+@case(tolerance=0.35, measure="absolute")
 def integrator_orders() -> CaseResult:
-    """The bundled pendulum, released at 2 rad, after 1 s."""
+    """Convergence orders of the integration methods.
+
+    The bundled pendulum, released at 2 rad, after 1 s.
+    Compared: Order of each method between equal steps of 1/50 and 1/100 s.
+    Source: Motion of the pendulum by Jacobi's functions (SciPy): E. T. Whittaker, Analytical Dynamics, 4th ed. (1937); orders
+    of the methods: docs/analyses.md.
+    """
     eqs, value, lines = derive("pendulum"), [], []
     steps = (1 / 25, 1 / 50, 1 / 100)
     for method in METHODS:
@@ -64,19 +63,16 @@ PUBLISHED_ORDERS = (2, 3, 4, 5)
 """One more than the others: the energy of the published map is an integral, so that polynomials of low order lock."""
 
 
-@case(
-    "Spectral convergence of polynomials along a rod",
-    compared="Distance of the tip from that of the continuous rod with polynomials of order four, of two kinds, and of order "
-    "five of the published kind",
-    source="Equilibrium of the continuous Cosserat rod, as a boundary-value problem by SciPy; spectral convergence: "
-    "J. P. Boyd, Chebyshev and Fourier Spectral Methods, 2nd ed. (2001), section 2.3.",
-    tolerance=2e-4,
-    measure="absolute",
-    unit="m",
-    quick=False,
-)
+@case(tolerance=2e-4, measure="absolute", unit="m", quick=False)
 def polynomial_rods() -> CaseResult:
-    """The same rod as in `rod_orders`; each order has less than a quarter of the error of the previous one."""
+    """Spectral convergence of polynomials along a rod.
+
+    The same rod as in `rod_orders`; each order has less than a quarter of the error of the previous one.
+    Compared: Distance of the tip from that of the continuous rod with polynomials of order four, of two kinds, and of order
+    five of the published kind.
+    Source: Equilibrium of the continuous Cosserat rod, as a boundary-value problem by SciPy; spectral convergence: J. P. Boyd,
+    Chebyshev and Fourier Spectral Methods, 2nd ed. (2001), section 2.3.
+    """
     exact = continuous_arm(0.5)
     errors = np.array(
         [[error(f"polynomial:{n}", exact, **changes) for n in ORDERS] for changes in CHANGES]
@@ -89,14 +85,9 @@ def polynomial_rods() -> CaseResult:
 
 
 ROD_KINDS = (
-    ("pcs", "exponential", 2),
-    ("pcs", "published", 1),
-    ("cosserat", "logarithm", 2),
-    ("cosserat", "midpoint", 2),
-    ("cosserat", "published", 1),
-    ("pseudo_rigid", "midpoint", 1),
-    ("pseudo_rigid", "published", 1),
-)
+    ("pcs", "exponential", 2), ("pcs", "published", 1), ("cosserat", "logarithm", 2), ("cosserat", "midpoint", 2),
+    ("cosserat", "published", 1), ("pseudo_rigid", "midpoint", 1), ("pseudo_rigid", "published", 1),
+)  # fmt: skip
 """Kind, map, and theoretical order."""
 SIZES = (12, 24)
 
@@ -109,16 +100,14 @@ def error(word: str, exact: np.ndarray, loads: Any = LOADS, **changes: Any) -> f
     return float(np.linalg.norm(tip.position - exact))
 
 
-@case(
-    "Convergence orders of rod models to the continuous rod",
-    compared="Order measured between 12 and 24 elements, of seven models and maps, and of `finite_element` without weight",
-    source="Order of each method in theory (docs/validation.md); the continuous rod as a boundary-value problem by "
-    "SciPy.",
-    tolerance=0.2,
-    measure="absolute",
-)
+@case(tolerance=0.2, measure="absolute")
 def rod_orders() -> CaseResult:
-    """A thick rod that is bent, twisted, sheared and stretched in space."""
+    """Convergence orders of rod models to the continuous rod.
+
+    A thick rod that is bent, twisted, sheared and stretched in space.
+    Compared: Order measured between 12 and 24 elements, of seven models and maps, and of `finite_element` without weight.
+    Source: Order of each method in theory (docs/validation.md); the continuous rod as a boundary-value problem by SciPy.
+    """
     exact, light = continuous_arm(0.5), {**LOADS, "gravity": 0.0}
     lines, value = [], []
     for kind, name, _ in ROD_KINDS:

@@ -29,17 +29,15 @@ def double_slope(_: float, y: np.ndarray) -> np.ndarray:
     return np.concatenate([[da, db], np.linalg.solve(M, [first, second])])
 
 
-@case(
-    "Double pendulum compared with its textbook equations",
-    compared="Angles of both rods at 200 moments of the first 3 s",
-    source="L. D. Landau and E. M. Lifshitz, Mechanics, 3rd ed. (1976), section 5, problem 1, with uniform rods; "
-    "integrated by SciPy (DOP853, 1e-12).",
-    tolerance=1e-3,
-    measure="absolute",
-    unit="rad",
-)
+@case(tolerance=1e-3, measure="absolute", unit="rad")
 def double_pendulum() -> CaseResult:
-    """The bundled double pendulum; its second angle is relative to the first rod."""
+    """Double pendulum compared with its textbook equations.
+
+    The bundled double pendulum; its second angle is relative to the first rod.
+    Compared: Angles of both rods at 200 moments of the first 3 s.
+    Source: L. D. Landau and E. M. Lifshitz, Mechanics, 3rd ed. (1976), section 5, problem 1, with uniform rods; integrated by
+    SciPy (DOP853, 1e-12).
+    """
     run = simulate(derive("double_pendulum"), 3.0)
     time, q = np.asarray(run.time), np.asarray(run.q)
     value = np.cumsum(q, axis=1)
@@ -57,16 +55,14 @@ joints: {drop: {type: prismatic, axis: z, child: ball, displacement: {damper: {c
 """
 
 
-@case(
-    "Fall against a drag that grows with the square of the speed",
-    compared="Speed at 200 moments of a fall of 5 s",
-    source="v_t tanh(g t/v_t) with v_t = sqrt(m g/c): H. Lamb, Dynamics, 2nd ed. (1923).",
-    tolerance=1e-4,
-    measure="of the largest",
-    unit="m/s",
-)
+@case(tolerance=1e-4, measure="of the largest", unit="m/s")
 def falling_with_drag() -> CaseResult:
-    """From rest."""
+    """Fall against a drag that grows with the square of the speed.
+
+    From rest.
+    Compared: Speed at 200 moments of a fall of 5 s.
+    Source: v_t tanh(g t/v_t) with v_t = sqrt(m g/c): H. Lamb, Dynamics, 2nd ed. (1923).
+    """
     run = simulate(derive(load_text(FALLING_WITH_DRAG)), 5.0)
     limit = np.sqrt(0.5 * 9.81 / 0.02)
     time, value = np.asarray(run.time), -np.asarray(run["drop"].rate)
@@ -106,17 +102,15 @@ def rigid_body_exact(time: np.ndarray) -> np.ndarray:
     return np.asarray(amplitudes * np.array([cn, sn, dn]).T)
 
 
-@case(
-    "Free body that tumbles about its middle axis",
-    compared="Angular velocity in the body's axes at 200 moments of 30 s",
-    source="L. Euler (1758), C. G. J. Jacobi (1849); L. D. Landau and E. M. Lifshitz, Mechanics, 3rd ed. (1976), "
-    "section 37, eqs. (37.8)-(37.10). Elliptic functions by SciPy.",
-    tolerance=1e-4,
-    measure="of the largest",
-    unit="rad/s",
-)
+@case(tolerance=1e-4, measure="of the largest", unit="rad/s")
 def free_rigid_body() -> CaseResult:
-    """Moments of inertia 1, 2 and 3 kg m^2."""
+    """Free body that tumbles about its middle axis.
+
+    Moments of inertia 1, 2 and 3 kg m^2.
+    Compared: Angular velocity in the body's axes at 200 moments of 30 s.
+    Source: L. Euler (1758), C. G. J. Jacobi (1849); L. D. Landau and E. M. Lifshitz, Mechanics, 3rd ed. (1976), section 37,
+    eqs. (37.8)-(37.10). Elliptic functions by SciPy.
+    """
     run = simulate(derive(load_text(FREE_RIGID_BODY)), 30.0)
     time, value = np.asarray(run.time), np.asarray(run.v)
     reference = rigid_body_exact(time)
@@ -151,15 +145,15 @@ outputs: {{head: {{frame: top.head, quantity: position}}}}
 """
 
 
-@case(
-    "Heavy top that precesses at a constant inclination",
-    compared="Rate of the slow and of the fast precession, and the lean after a second [rad/s, rad]",
-    source="J.-L. Lagrange (1788); H. Goldstein, Classical Mechanics, 2nd ed. (1980), section 5-7: the "
-    "quadratic equation of steady precession.",
-    tolerance=1e-4,
-)
+@case(tolerance=1e-4)
 def heavy_top() -> CaseResult:
-    """The top starts in a steady precession, the slow and the fast one."""
+    """Heavy top that precesses at a constant inclination.
+
+    The top starts in a steady precession, the slow and the fast one.
+    Compared: Rate of the slow and of the fast precession, and the lean after a second [rad/s, rad].
+    Source: J.-L. Lagrange (1788); H. Goldstein, Classical Mechanics, 2nd ed. (1980), section 5-7: the quadratic equation of
+    steady precession.
+    """
     value, reference = [], []
     for rate in rates():
         run = simulate(derive(load_text(top_model(rate))), 1.0, save_every=1e-3)
@@ -189,16 +183,15 @@ def period(eqs: Equations, amplitude: float) -> float:
     return float(passes[2] - passes[0])
 
 
-@case(
-    "Period of a pendulum at large amplitude",
-    compared="Period at amplitudes of 30, 90, 150 and 175 degrees",
-    source="A.-M. Legendre, Traité des fonctions elliptiques (1825); 4 sqrt(J/(m g s)) K(sin(a/2)): L. D. Landau and "
-    "E. M. Lifshitz, Mechanics, 3rd ed. (1976), section 11, problem 1. Elliptic integral by SciPy.",
-    tolerance=1e-5,
-    unit="s",
-)
+@case(tolerance=1e-5, unit="s")
 def pendulum_period() -> CaseResult:
-    """The bundled pendulum, from rest at its amplitude."""
+    """Period of a pendulum at large amplitude.
+
+    The bundled pendulum, from rest at its amplitude.
+    Compared: Period at amplitudes of 30, 90, 150 and 175 degrees.
+    Source: A.-M. Legendre, Traité des fonctions elliptiques (1825); 4 sqrt(J/(m g s)) K(sin(a/2)): L. D. Landau and E. M.
+    Lifshitz, Mechanics, 3rd ed. (1976), section 11, problem 1. Elliptic integral by SciPy.
+    """
     eqs = derive("pendulum")
     value = [period(eqs, float(x)) for x in PERIOD_ANGLES]
     fine = np.linspace(5, 178, 40)
@@ -214,16 +207,15 @@ def pendulum_period() -> CaseResult:
 COUNT = 60
 
 
-@case(
-    "Chain of masses on springs, released at its end",
-    compared="Displacements of all sixty masses at 200 moments of 60 s, in which waves go to and fro ten times",
-    source="J.-L. Lagrange (1759): the sum of all modes; L. Brillouin, Wave Propagation in Periodic Structures "
-    "(1946), chapter I. Eigenvectors by NumPy.",
-    tolerance=1e-3,
-    measure="absolute",
-)
+@case(tolerance=1e-3, measure="absolute")
 def plucked_chain() -> CaseResult:
-    """Relative to the initial displacement of the last mass; all modes are excited."""
+    """Chain of masses on springs, released at its end.
+
+    Relative to the initial displacement of the last mass; all modes are excited.
+    Compared: Displacements of all sixty masses at 200 moments of 60 s, in which waves go to and fro ten times.
+    Source: J.-L. Lagrange (1759): the sum of all modes; L. Brillouin, Wave Propagation in Periodic Structures (1946), chapter
+    I. Eigenvectors by NumPy.
+    """
     eqs = derive(load("spring_mass_chain", set={"count": COUNT}))
     run = simulate(eqs, 60.0)
     stiffness = 100.0 * (2 * np.eye(COUNT) - np.eye(COUNT, k=1) - np.eye(COUNT, k=-1))
@@ -249,15 +241,15 @@ outputs: {torque: {reaction: turn, quantity: moment, component: z}}
 """
 
 
-@case(
-    "Bead that slides outward in a rotating tube",
-    compared="Place of the bead after 1 s, and the torque that turns the tube then [m, N m]",
-    source="r0 cosh(w t), and the torque of Coriolis' force 2 m w r r': L. Meirovitch, Methods of Analytical "
-    "Dynamics (1970), chapter 3.",
-    tolerance=1e-5,
-)
+@case(tolerance=1e-5)
 def rotating_tube() -> CaseResult:
-    """The tube rotates at a constant speed."""
+    """Bead that slides outward in a rotating tube.
+
+    The tube rotates at a constant speed.
+    Compared: Place of the bead after 1 s, and the torque that turns the tube then [m, N m].
+    Source: r0 cosh(w t), and the torque of Coriolis' force 2 m w r r': L. Meirovitch, Methods of Analytical Dynamics (1970),
+    chapter 3.
+    """
     run = simulate(derive(load_text(ROTATING_TUBE)), 1.0)
     place, speed = 0.1 * np.cosh(5), 0.1 * 5 * np.sinh(5)
     return CaseResult([run["slide"].values[-1], run["torque"].values[-1]], [place, 2 * 0.1 * 5 * place * speed])
@@ -293,16 +285,15 @@ def crank_exact(angle: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return place, CRANK_MASS * SPEED**2 * twice * by_angle
 
 
-@case(
-    "Slider-crank at constant speed",
-    compared="Place of the slider and torque at the crank over a turn, each over its largest [-]",
-    source="J. J. Uicker, G. R. Pennock and J. E. Shigley, Theory of Machines and Mechanisms, 3rd ed. (2003), "
-    "sections 2.9 and 16.2: x = r cos a + sqrt(l^2 - r^2 sin^2 a), torque by virtual work.",
-    tolerance=1e-6,
-    measure="absolute",
-)
+@case(tolerance=1e-6, measure="absolute")
 def slider_crank() -> CaseResult:
-    """Crank and rod have no mass."""
+    """Slider-crank at constant speed.
+
+    Crank and rod have no mass.
+    Compared: Place of the slider and torque at the crank over a turn, each over its largest [-].
+    Source: J. J. Uicker, G. R. Pennock and J. E. Shigley, Theory of Machines and Mechanisms, 3rd ed. (2003), sections 2.9 and
+    16.2: x = r cos a + sqrt(l^2 - r^2 sin^2 a), torque by virtual work.
+    """
     run = simulate(derive(load_text(SLIDER_CRANK)), 2 * np.pi / SPEED)
     angle = SPEED * np.asarray(run.time)
     place, torque = crank_exact(angle)
@@ -324,15 +315,14 @@ joints: {weld: {type: weld, parent: bar.tip, child: hammer}}
 """
 
 
-@case(
-    "Bar that is struck at its end by a mass",
-    compared="Speed of the mass until the wave returns, over the speed at which it struck",
-    source="A. Barré de Saint-Venant (1867); W. Goldsmith, Impact (1960), section 3.3: exp(-impedance t/m).",
-    tolerance=0.03,
-    measure="absolute",
-)
+@case(tolerance=0.03, measure="absolute")
 def struck_bar() -> CaseResult:
-    """Forty elements cannot resolve the jump at the front of the wave, where the error is."""
+    """Bar that is struck at its end by a mass.
+
+    Forty elements cannot resolve the jump at the front of the wave, where the error is.
+    Compared: Speed of the mass until the wave returns, over the speed at which it struck.
+    Source: A. Barré de Saint-Venant (1867); W. Goldsmith, Impact (1960), section 3.3: exp(-impedance t/m).
+    """
     eqs = derive(load_text(STRUCK_BAR))
     impedance, back = np.sqrt(200e9 * 7800) * np.pi * 1e-4, 2.0 / np.sqrt(200e9 / 7800)
     k = eqs.rates.index("bar.section[40].z")
@@ -356,16 +346,14 @@ joints:
 TAUTOCHRONE_ANGLES = (0.3, 1.5, 2.9)
 
 
-@case(
-    "Mass on a cycloid, whose period does not depend on its amplitude",
-    compared="Period of a mass on the rim of a massless wheel that rolls below a ceiling, from three starts",
-    source="C. Huygens, Horologium Oscillatorium (1673), part II, proposition 25: 4 pi sqrt(r/g), whatever the "
-    "amplitude.",
-    tolerance=1e-5,
-    unit="s",
-)
+@case(tolerance=1e-5, unit="s")
 def tautochrone() -> CaseResult:
-    """The rim of the wheel traces the cycloid; its angle is 0 at the lowest point of the mass."""
+    """Mass on a cycloid, whose period does not depend on its amplitude.
+
+    The rim of the wheel traces the cycloid; its angle is 0 at the lowest point of the mass.
+    Compared: Period of a mass on the rim of a massless wheel that rolls below a ceiling, from three starts.
+    Source: C. Huygens, Horologium Oscillatorium (1673), part II, proposition 25: 4 pi sqrt(r/g), whatever the amplitude.
+    """
     eqs, exact = derive(load_text(TAUTOCHRONE)), 4 * np.pi * np.sqrt(RADIUS / 9.81)
     value, lines = [], []
     for angle in TAUTOCHRONE_ANGLES:

@@ -22,18 +22,15 @@ def mjcf() -> str:
     return text + "</body>" * COUNT + "</worldbody></mujoco>"
 
 
-@case(
-    "Chain of hinges compared with MuJoCo",
-    compared="Accelerations of a chain of twelve hinges in ten random states, over the largest",
-    source="E. Todorov, T. Erez and Y. Tassa, MuJoCo: a physics engine for model-based control, IROS (2012); "
-    "computed here by the installed package.",
-    tolerance=1e-9,
-    measure="of the largest",
-    unit="rad/s^2",
-    package="mujoco",
-)
+@case(tolerance=1e-9, measure="of the largest", unit="rad/s^2", package="mujoco")
 def mujoco_chain() -> CaseResult:
-    """The chain of `pinocchio_chain`."""
+    """Chain of hinges compared with MuJoCo.
+
+    The chain of `pinocchio_chain`.
+    Compared: Accelerations of a chain of twelve hinges in ten random states, over the largest.
+    Source: E. Todorov, T. Erez and Y. Tassa, MuJoCo: a physics engine for model-based control, IROS (2012); computed here by
+    the installed package.
+    """
     import mujoco
 
     theirs = mujoco.MjModel.from_xml_string(mjcf())
@@ -84,19 +81,15 @@ def chain_model(links: list[tuple[np.ndarray, np.ndarray, float, np.ndarray, np.
     return "\n".join(["pliant: 1", "bodies:", *bodies, "joints:", *joints])
 
 
-@case(
-    "Chain of hinges compared with Pinocchio",
-    compared="Mass matrix, generalized forces and accelerations of a chain of twelve hinges in ten random states, "
-    "each over its largest",
-    source="J. Carpentier et al., The Pinocchio C++ library, IEEE/SICE SII (2019); computed here by the installed "
-    "package.",
-    tolerance=1e-10,
-    measure="absolute",
-    package="pinocchio",
-    install="pin",
-)
+@case(tolerance=1e-10, measure="absolute", package="pinocchio", install="pin")
 def pinocchio_chain() -> CaseResult:
-    """Axes, positions and inertias are random."""
+    """Chain of hinges compared with Pinocchio.
+
+    Axes, positions and inertias are random.
+    Compared: Mass matrix, generalized forces and accelerations of a chain of twelve hinges in ten random states, each over its
+    largest.
+    Source: J. Carpentier et al., The Pinocchio C++ library, IEEE/SICE SII (2019); computed here by the installed package.
+    """
     import pinocchio as pin
 
     links = random_chain()

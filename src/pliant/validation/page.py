@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.analysis.numerics.versions import versions
+from pliant.analysis.numerics.result import versions
 from pliant.language.files import write_whole
 from pliant.show.page import encoded, figure_html, page, table, text
 from pliant.show.plot.style import COLOURS, DASHES, axes, key

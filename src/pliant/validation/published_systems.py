@@ -36,18 +36,17 @@ PUBLISHED = {300.0: (22.33, 58.84, 40.08), 450.0: (18.62, 52.32, 48.39), 600.0: 
 """Position of the tip for each load: towards the centre of the arc, along the tangent of the base, and out of the plane."""
 
 
-@case(
-    "Curved cantilever that is bent out of its plane (45-degree bend)",
-    compared="Place of the tip under loads of 300, 450 and 600, of a quarter of a half circle of radius 100 (units "
-    "as published)",
-    source="K.-J. Bathe and S. Bolourchi, Large displacement analysis of three-dimensional beam structures, Int. J. "
-    "Numerical Methods in Engineering 14 (1979) 961-986; numbers of J. C. Simo and L. Vu-Quoc, Comput. "
-    "Methods Appl. Mech. Eng. 58 (1986) 79-116, table. Published solutions differ by 1 %.",
-    tolerance=0.01,
-    measure="of the largest",
-)
+@case(tolerance=0.01, measure="of the largest")
 def bathe_bend() -> CaseResult:
-    """Eight finite elements along the true arc."""
+    """Curved cantilever that is bent out of its plane (45-degree bend).
+
+    Eight finite elements along the true arc.
+    Compared: Place of the tip under loads of 300, 450 and 600, of a quarter of a half circle of radius 100 (units as
+    published).
+    Source: K.-J. Bathe and S. Bolourchi, Large displacement analysis of three-dimensional beam structures, Int. J. Numerical
+    Methods in Engineering 14 (1979) 961-986; numbers of J. C. Simo and L. Vu-Quoc, Comput. Methods Appl. Mech. Eng. 58 (1986)
+    79-116, table. Published solutions differ by 1 %.
+    """
     eqs = derive(load_text(BATHE_BEND))
     value = [equilibrium(eqs, parameters={"push": load}).frames["bend.tip"].position for load in PUBLISHED]
     lines = (
@@ -72,18 +71,16 @@ outputs: {{end: {{frame: end}}, tip: {{frame: beam.tip}}}}
 """
 
 
-@case(
-    "Free beam that is thrown by a force and a torque (flying spaghetti)",
-    compared="After the throw of 5 s: momentum over that of the force, 20 N s, angular momentum and energy over "
-    "those at its end, at ten moments up to 13 s",
-    source="J. C. Simo and L. Vu-Quoc, On the dynamics in space of rods undergoing large motions, Comput. Methods "
-    "Appl. Mech. Eng. 66 (1988) 125-161, section 5 (the beam and its loads); momentum is the integral of the "
-    "force, the rest is conserved.",
-    tolerance=0.01,
-    measure="absolute",
-)
+@case(tolerance=0.01, measure="absolute")
 def flying_spaghetti() -> CaseResult:
-    """Ten finite elements, at the defaults."""
+    """Free beam that is thrown by a force and a torque (flying spaghetti).
+
+    Ten finite elements, at the defaults.
+    Compared: After the throw of 5 s: momentum over that of the force, 20 N s, angular momentum and energy over those at its
+    end, at ten moments up to 13 s.
+    Source: J. C. Simo and L. Vu-Quoc, On the dynamics in space of rods undergoing large motions, Comput. Methods Appl. Mech.
+    Eng. 66 (1988) 125-161, section 5 (the beam and its loads); momentum is the integral of the force, the rest is conserved.
+    """
     eqs = derive(load_text(FLYING_SPAGHETTI))
     run = simulate(eqs, 13.0, save_every=0.1)
     late = np.linspace(51, 130, 10).astype(int)
@@ -125,19 +122,16 @@ def princeton_exact(angle: float) -> np.ndarray:
     return ClampedRod(LENGTH, (shear, shear, E * area), bending, (1.0, 0, 0, 0), force=force).position(LENGTH)
 
 
-@case(
-    "Strip that a weight bends in both planes and twists (Princeton beam)",
-    compared="Place of the tip with a weight of 13.3 N at 15, 45 and 75 degrees from the strip's stiff direction, in "
-    "two rod models",
-    source="E. H. Dowell, J. Traybar and D. H. Hodges, An experimental-theoretical correlation study of non-linear "
-    "bending and torsion deformations of a cantilever beam, J. Sound and Vibration 50 (1977) 533-544 "
-    "(set-up); the continuous rod by SciPy.",
-    tolerance=1e-3,
-    measure="of the largest",
-    unit="m",
-)
+@case(tolerance=1e-3, measure="of the largest", unit="m")
 def princeton_beam() -> CaseResult:
-    """Bending in both planes twists the strip, an effect that linear theories do not contain."""
+    """Strip that a weight bends in both planes and twists (Princeton beam).
+
+    Bending in both planes twists the strip, an effect that linear theories do not contain.
+    Compared: Place of the tip with a weight of 13.3 N at 15, 45 and 75 degrees from the strip's stiff direction, in two rod
+    models.
+    Source: E. H. Dowell, J. Traybar and D. H. Hodges, An experimental-theoretical correlation study of non-linear bending and
+    torsion deformations of a cantilever beam, J. Sound and Vibration 50 (1977) 533-544 (set-up); the continuous rod by SciPy.
+    """
     value = [
         [equilibrium(eqs, parameters={"angle": float(x)}).frames["beam.tip"].position for x in ANGLES]
         for _, eqs in in_models(load_text(PRINCETON_BEAM), "beam", PRINCETON_WORDS)
@@ -197,18 +191,16 @@ REFERENCE = {
 """Angles at 0.03 s [rad]."""
 
 
-@case(
-    "Andrews' squeezing mechanism of seven bodies and three loops",
-    compared="All seven angles after 0.03 s, in which the crank turns two and a half times",
-    source="E. Hairer and G. Wanner, Solving Ordinary Differential Equations II, 2nd ed. (1996), section VII.7; F. "
-    "Mazzia and C. Magherini, Test Set for Initial Value Problem Solvers, release 2.4 (2008), Andrews' "
-    "squeezing mechanism, reference solution at the end.",
-    tolerance=1e-4,
-    measure="absolute",
-    unit="rad",
-)
+@case(tolerance=1e-4, measure="absolute", unit="rad")
 def squeezing_mechanism() -> CaseResult:
-    """At the defaults."""
+    """Andrews' squeezing mechanism of seven bodies and three loops.
+
+    At the defaults.
+    Compared: All seven angles after 0.03 s, in which the crank turns two and a half times.
+    Source: E. Hairer and G. Wanner, Solving Ordinary Differential Equations II, 2nd ed. (1996), section VII.7; F. Mazzia and C.
+    Magherini, Test Set for Initial Value Problem Solvers, release 2.4 (2008), Andrews' squeezing mechanism, reference solution
+    at the end.
+    """
     run = simulate(derive(load_text(SQUEEZING_MECHANISM)), 0.03)
     lines = [Line(name, 1e3 * np.asarray(run.time), run[name].values) for name in ("gamma", "phi", "delta")]
     ends = Line("reference at the end", [30.0] * 3, [REFERENCE[name] for name in ("gamma", "phi", "delta")], exact=True)
@@ -222,16 +214,16 @@ DEFLECTIONS = {0.0: 3.0807, 9.81: 3.0918}
 """Deflection of the tip of the first beam by gravity [mm]."""
 
 
-@case(
-    "Beams of a published finite-element program",
-    compared="Frequencies of two cantilevers of linear Timoshenko elements, and the deflection of the first without "
-    "and with weight [Hz, mm]",
-    source="PACOMA leg, doctoral thesis, chapter on the beam model, tables of the cantilevers A and B; printed to "
-    "four or five digits.",
-    tolerance=5e-4,
-)
+@case(tolerance=5e-4)
 def timoshenko_table() -> CaseResult:
-    """The bundled beams `timoshenko_cantilever@a` and `@b`, with the elements of that program."""
+    """Beams of a published finite-element program.
+
+    The bundled beams `timoshenko_cantilever@a` and `@b`, with the elements of that program.
+    Compared: Frequencies of two cantilevers of linear Timoshenko elements, and the deflection of the first without and with
+    weight [Hz, mm].
+    Source: PACOMA leg, doctoral thesis, chapter on the beam model, tables of the cantilevers A and B; printed to four or five
+    digits.
+    """
     value: list[float] = []
     for variant, published in FREQUENCIES.items():
         eqs = derive(load("timoshenko_cantilever", variant=variant))

@@ -208,18 +208,15 @@ def beside(file: Path, gravity: str, rod: str, more: str = "") -> CaseResult:
 MODULE_MOTION_WORDS = ("pcs:3", "cosserat:3", "pseudo_rigid:3", "polynomial:3")
 
 
-@case(
-    "Pneumatic module compared with the recorded motion of its tip",
-    compared="Mean distance of the tip from the recorded one over 47 s, in four rod models, nothing fitted",
-    source="S. M. H. Sadati et al., TMTDyn, Int. J. Robotics Research 40 (2021), recording of a STIFF-FLOP module "
-    "(github.com/smhadisadati/TMTDyn). The tolerance is what the published program reached at best on it.",
-    tolerance=2.572,
-    measure="absolute",
-    unit="mm",
-    data="stiff_flop_free.csv",
-)
+@case(tolerance=2.572, measure="absolute", unit="mm", data="stiff_flop_free.csv")
 def module_motion(file: Path) -> CaseResult:
-    """The bundled module, driven by the recorded pressures."""
+    """Pneumatic module compared with the recorded motion of its tip.
+
+    The bundled module, driven by the recorded pressures.
+    Compared: Mean distance of the tip from the recorded one over 47 s, in four rod models, nothing fitted.
+    Source: S. M. H. Sadati et al., TMTDyn, Int. J. Robotics Research 40 (2021), recording of a STIFF-FLOP module
+    (github.com/smhadisadati/TMTDyn). The tolerance is what the published program reached at best on it.
+    """
     rows = compare(
         derive("stiff_flop"), rods={"arm": MODULE_MOTION_WORDS}, recording=read_recording(file), begin=7.0, end=54.0
     )
@@ -246,18 +243,15 @@ RESTS = {
 """Times near the ends of the pressure steps [s], at which the tip's position [mm] was read off the recording by hand."""
 
 
-@case(
-    "Pneumatic module compared with nine recorded equilibria",
-    compared="Mean distance of the tip from nine recorded places at rest, in three rod models, nothing fitted",
-    source="S. M. H. Sadati et al., TMTDyn, Int. J. Robotics Research 40 (2021), recording of a STIFF-FLOP module "
-    "(github.com/smhadisadati/TMTDyn). The tolerance is what the published program reached at best in motion.",
-    tolerance=2.572,
-    measure="absolute",
-    unit="mm",
-    data="stiff_flop_free.csv",
-)
+@case(tolerance=2.572, measure="absolute", unit="mm", data="stiff_flop_free.csv")
 def module_rest(file: Path) -> CaseResult:
-    """The bundled module under the recorded pressures."""
+    """Pneumatic module compared with nine recorded equilibria.
+
+    The bundled module under the recorded pressures.
+    Compared: Mean distance of the tip from nine recorded places at rest, in three rod models, nothing fitted.
+    Source: S. M. H. Sadati et al., TMTDyn, Int. J. Robotics Research 40 (2021), recording of a STIFF-FLOP module
+    (github.com/smhadisadati/TMTDyn). The tolerance is what the published program reached at best in motion.
+    """
     rows = compare(
         derive("stiff_flop"),
         rods={"arm": MODULE_REST_WORDS},
@@ -270,34 +264,24 @@ def module_rest(file: Path) -> CaseResult:
     return CaseResult([np.linalg.norm(1e3 * row.static_path - read, axis=1).mean() for row in rows], 0.0)
 
 
-@case(
-    "Arm of two arcs that falls in a plane, compared with two other simulators",
-    compared="Mean distance of the tip from those of soromox and SoRoSim over 3 s; the arm is 0.6 m long and falls "
-    "by 0.5 m",
-    source=ROLLOUT_SOURCE,
-    tolerance=4.0,
-    measure="absolute",
-    unit="mm",
-    data="rollouts/planar.csv",
-)
+@case(source=ROLLOUT_SOURCE, tolerance=4.0, measure="absolute", unit="mm", data="rollouts/planar.csv")
 def rollout_planar(file: Path) -> CaseResult:
-    """Two pieces of constant strain, as in the other simulators."""
+    """Arm of two arcs that falls in a plane, compared with two other simulators.
+
+    Two pieces of constant strain, as in the other simulators.
+    Compared: Mean distance of the tip from those of soromox and SoRoSim over 3 s; the arm is 0.6 m long and falls by 0.5 m.
+    """
     rod = "damping: [10, 10, 10, 0.02, 0.02, 0.02], strains: planar, model: {kind: pcs, elements: 2}"
     return beside(file, "[-9.81, 0, 0]", rod)
 
 
-@case(
-    "Arm of two pieces that falls in space, compared with two other simulators",
-    compared="Mean distance of the tip from those of soromox and SoRoSim over 3 s, which differ by as much from each "
-    "other",
-    source=ROLLOUT_SOURCE,
-    tolerance=8.0,
-    measure="absolute",
-    unit="mm",
-    data="rollouts/spatial.csv",
-)
+@case(source=ROLLOUT_SOURCE, tolerance=8.0, measure="absolute", unit="mm", data="rollouts/spatial.csv")
 def rollout_spatial(file: Path) -> CaseResult:
-    """Two pieces of constant strain, as in the other simulators."""
+    """Arm of two pieces that falls in space, compared with two other simulators.
+
+    Two pieces of constant strain, as in the other simulators.
+    Compared: Mean distance of the tip from those of soromox and SoRoSim over 3 s, which differ by as much from each other.
+    """
     rod = "damping: [10, 10, 10, 0.02, 0.02, 0.02], model: {kind: pcs, elements: 2}"
     return beside(file, "[-9.81, -9.81, 0]", rod)
 
@@ -309,17 +293,13 @@ tendons:
 """
 
 
-@case(
-    "Upright arm bent by two tendons, compared with two other simulators",
-    compared="Mean distance of the tip from those of soromox and SoRoSim over 3 s",
-    source=ROLLOUT_SOURCE,
-    tolerance=6.0,
-    measure="absolute",
-    unit="mm",
-    data="rollouts/tendon.csv",
-)
+@case(source=ROLLOUT_SOURCE, tolerance=6.0, measure="absolute", unit="mm", data="rollouts/tendon.csv")
 def rollout_tendon(file: Path) -> CaseResult:
-    """Bending, twist and stretch linear along each of two pieces, as in the other simulators."""
+    """Upright arm bent by two tendons, compared with two other simulators.
+
+    Bending, twist and stretch linear along each of two pieces, as in the other simulators.
+    Compared: Mean distance of the tip from those of soromox and SoRoSim over 3 s.
+    """
     rod = (
         "damping: [28.27, 28.27, 84.8, 0.01909, 0.01909, 0.01272], strains: unshearable, "
         "model: {kind: gvs, order: 1, elements: 2}"
@@ -327,19 +307,16 @@ def rollout_tendon(file: Path) -> CaseResult:
     return beside(file, "[0, 0, -9.81]", rod, TENDONS)
 
 
-@case(
-    "Fabric sleeve on a swinging arm compared with its recording",
-    compared="Mean distance of a node of the fabric from the recorded one, in the first half, by which the model was "
-    "chosen, and in the second",
-    source="S. M. H. Sadati et al., TMTDyn, Int. J. Robotics Research 40 (2021), recording of a fabric sleeve "
-    "(github.com/smhadisadati/TMTDyn). The authors report about 100 mm; the tolerance is a quarter of that.",
-    tolerance=25.0,
-    measure="absolute",
-    unit="mm",
-    data="sleeve_recording.csv",
-)
+@case(tolerance=25.0, measure="absolute", unit="mm", data="sleeve_recording.csv")
 def sleeve_recording(file: Path) -> CaseResult:
-    """The bundled sleeve, with its arm driven as recorded."""
+    """Fabric sleeve on a swinging arm compared with its recording.
+
+    The bundled sleeve, with its arm driven as recorded.
+    Compared: Mean distance of a node of the fabric from the recorded one, in the first half, by which the model was chosen, and
+    in the second.
+    Source: S. M. H. Sadati et al., TMTDyn, Int. J. Robotics Research 40 (2021), recording of a fabric sleeve
+    (github.com/smhadisadati/TMTDyn). The authors report about 100 mm; the tolerance is a quarter of that.
+    """
     measured = read_sleeve(file)
     moved = follow(driven_sleeve(measured), measured, {})
     if moved is None:
@@ -386,19 +363,15 @@ joints:
 """
 
 
-@case(
-    "Tendon-driven silicone tentacle compared with sixteen recorded equilibria",
-    compared="Root mean square distance of four markers over eight poses, Young's modulus alone fitted to eight "
-    "other ones, over what the authors' fit leaves on the poses that it was made with",
-    source="Motion capture of a tentacle (github.com/tud-phi/soromox); the authors' fit leaves 11.3, 18.4, 19.2 and "
-    "35.6 mm.",
-    tolerance=1.0,
-    measure="absolute",
-    data="tentacle_markers.csv",
-    quick=False,
-)
+@case(tolerance=1.0, measure="absolute", data="tentacle_markers.csv", quick=False)
 def tentacle_markers(file: Path) -> CaseResult:
-    """Equilibria under the recorded tensions."""
+    """Tendon-driven silicone tentacle compared with sixteen recorded equilibria.
+
+    Equilibria under the recorded tensions.
+    Compared: Root mean square distance of four markers over eight poses, Young's modulus alone fitted to eight other ones, over
+    what the authors' fit leaves on the poses that it was made with.
+    Source: Motion capture of a tentacle (github.com/tud-phi/soromox); the authors' fit leaves 11.3, 18.4, 19.2 and 35.6 mm.
+    """
     eqs = derive(load_text(TENTACLE_MARKERS))
     with file.open(encoding="utf-8") as text:
         rows = list(csv.DictReader(text))

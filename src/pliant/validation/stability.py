@@ -43,15 +43,15 @@ def critical() -> float:
     return float(scipy.optimize.fsolve(slope, [20.0, 11.0], xtol=1e-12)[0])
 
 
-@case(
-    "Flutter of a column under a follower force",
-    compared="Load P L^2/EI at which the undamped column begins to flutter",
-    source="M. Beck, Die Knicklast des einseitig eingespannten, tangential gedrückten Stabes, ZAMP 3 (1952) 225-228: "
-    "20.05, here from its characteristic equation by SciPy.",
-    tolerance=5e-4,
-)
+@case(tolerance=5e-4)
 def beck_column() -> CaseResult:
-    """Small motions of the straight column; the critical load is found by bisection on whether one of them grows."""
+    """Flutter of a column under a follower force.
+
+    Small motions of the straight column; the critical load is found by bisection on whether one of them grows.
+    Compared: Load P L^2/EI at which the undamped column begins to flutter.
+    Source: M. Beck, Die Knicklast des einseitig eingespannten, tangential gedrückten Stabes, ZAMP 3 (1952) 225-228: 20.05, here
+    from its characteristic equation by SciPy.
+    """
     eqs = derive(load_text(BECK_COLUMN))
 
     def grows(load: float) -> bool:
@@ -107,16 +107,16 @@ ENDS = {
 }
 
 
-@case(
-    "Columns that buckle under a dead force along their axis",
-    compared="Critical load P L^2/EI of a clamped and free, a hinged, a clamped and hinged, and a clamped column, "
-    "where the path of straight poses bifurcates",
-    source="L. Euler, De curvis elasticis (1744); S. P. Timoshenko and J. M. Gere, Theory of Elastic Stability, 2nd "
-    "ed. (1961), sections 2.1-2.2: pi^2/4, pi^2, the root of tan(k) = k squared, 4 pi^2.",
-    tolerance=5e-4,
-)
+@case(tolerance=5e-4)
 def euler_column() -> CaseResult:
-    """The rod can only bend; its curvature is a polynomial of order four in each quarter."""
+    """Columns that buckle under a dead force along their axis.
+
+    The rod can only bend; its curvature is a polynomial of order four in each quarter.
+    Compared: Critical load P L^2/EI of a clamped and free, a hinged, a clamped and hinged, and a clamped column, where the path
+    of straight poses bifurcates.
+    Source: L. Euler, De curvis elasticis (1744); S. P. Timoshenko and J. M. Gere, Theory of Elastic Stability, 2nd ed. (1961),
+    sections 2.1-2.2: pi^2/4, pi^2, the root of tan(k) = k squared, 4 pi^2.
+    """
     value, reference = [], []
     for foot, held, exact in ENDS.values():
         reference.append(exact or scipy.optimize.brentq(lambda k: np.tan(k) - k, 4.4, 4.6) ** 2)
@@ -137,18 +137,16 @@ loads: {end: {frame: strip.tip, force: [0, =push, 0]}}
 """
 
 
-@case(
-    "Lateral buckling of a strip under a force at its end",
-    compared="Critical force P L^2/sqrt(EI GJ) of a cantilever that is stiff in the plane of the force, where the "
-    "path bifurcates",
-    source="L. Prandtl, Kipp-Erscheinungen (1899), and A. G. M. Michell, Phil. Mag. 48 (1899) 298-309; S. P. "
-    "Timoshenko and J. M. Gere, Theory of Elastic Stability, 2nd ed. (1961), section 6.3: twice the first "
-    "zero of J(-1/4), by SciPy.",
-    tolerance=5e-4,
-    quick=False,
-)
+@case(tolerance=5e-4, quick=False)
 def lateral_buckling() -> CaseResult:
-    """The bending stiffness in its plane is 100,000 times larger, so that its deflection before buckling is negligible."""
+    """Lateral buckling of a strip under a force at its end.
+
+    The bending stiffness in its plane is 100,000 times larger, so that its deflection before buckling is negligible.
+    Compared: Critical force P L^2/sqrt(EI GJ) of a cantilever that is stiff in the plane of the force, where the path
+    bifurcates.
+    Source: L. Prandtl, Kipp-Erscheinungen (1899), and A. G. M. Michell, Phil. Mag. 48 (1899) 298-309; S. P. Timoshenko and J.
+    M. Gere, Theory of Elastic Stability, 2nd ed. (1961), section 6.3: twice the first zero of J(-1/4), by SciPy.
+    """
     zero = scipy.optimize.brentq(lambda x: scipy.special.jv(-1 / 4, x), 1.5, 2.5)
     path = continuation(derive(load_text(LATERAL_BUCKLING)), parameter="push", to=5.0)
     return CaseResult(path.special[0].value, 2 * zero)
@@ -233,17 +231,15 @@ def lee_exact() -> np.ndarray:
     return np.array(loads)
 
 
-@case(
-    "L-shaped frame on two hinges under a load on its beam, beyond the load at which it snaps (Lee's frame)",
-    compared="Load at seven deflections of the loaded point, beyond the limit load of 18.55 kN",
-    source="S.-L. Lee, F. S. Manuel, E. C. Rossow, Large deflections and stability of elastic frames, J. Eng. Mech. Div. ASCE "
-    "94 (1968) 521-548; the extensible elastica by SciPy.",
-    tolerance=1e-3,
-    measure="of the largest",
-    unit="N",
-)
+@case(tolerance=1e-3, measure="of the largest", unit="N")
 def lee_frame() -> CaseResult:
-    """Column and beam of finite elements, with the deflection as parameter of the path."""
+    """L-shaped frame on two hinges under a load on its beam, beyond the load at which it snaps (Lee's frame).
+
+    Column and beam of finite elements, with the deflection as parameter of the path.
+    Compared: Load at seven deflections of the loaded point, beyond the limit load of 18.55 kN.
+    Source: S.-L. Lee, F. S. Manuel, E. C. Rossow, Large deflections and stability of elastic frames, J. Eng. Mech. Div. ASCE 94
+    (1968) 521-548; the extensible elastica by SciPy.
+    """
     path = continuation(derive(load_text(LEE_FRAME)), parameter="down", to=float(LEE_DOWN[-1]))
     carried = -path["load"]
     value, reference = scipy.interpolate.CubicSpline(path.value, carried)(LEE_DOWN), lee_exact()
@@ -260,16 +256,15 @@ rods: {column: {length: 1 m, section: unit, strains: bend_y, model: {kind: gvs, 
 """
 
 
-@case(
-    "Column that buckles under its own weight",
-    compared="Critical weight w L^3/EI of a column that is clamped below and free above, where the path bifurcates",
-    source="A. G. Greenhill, Determination of the greatest height consistent with stability that a vertical pole or "
-    "mast can be made, Proc. Cambridge Phil. Soc. 4 (1881) 65-73: 9/4 of the square of the first zero of "
-    "J(-1/3), by SciPy.",
-    tolerance=5e-4,
-)
+@case(tolerance=5e-4)
 def self_buckling() -> CaseResult:
-    """Gravity is the parameter of the path."""
+    """Column that buckles under its own weight.
+
+    Gravity is the parameter of the path.
+    Compared: Critical weight w L^3/EI of a column that is clamped below and free above, where the path bifurcates.
+    Source: A. G. Greenhill, Determination of the greatest height consistent with stability that a vertical pole or mast can be
+    made, Proc. Cambridge Phil. Soc. 4 (1881) 65-73: 9/4 of the square of the first zero of J(-1/3), by SciPy.
+    """
     zero = scipy.optimize.brentq(lambda x: scipy.special.jv(-1 / 3, x), 1.5, 2.2)
     path = continuation(derive(load_text(SELF_BUCKLING)), parameter="g", to=9.0)
     return CaseResult(path.special[0].value, 9 / 4 * zero**2)
@@ -295,16 +290,15 @@ def force(down: np.ndarray) -> np.ndarray:
     return np.asarray(2 * STIFFNESS * (rest - length) * (TRUSS_RISE - down) / length)
 
 
-@case(
-    "Shallow truss of two bars that snaps through",
-    compared="The two limit loads of the path",
-    source="R. von Mises, Über die Stabilitätsprobleme der Elastizitätstheorie, ZAMM 3 (1923) 406-422; extremes of "
-    "its formula by SciPy.",
-    tolerance=1e-6,
-    unit="N",
-)
+@case(tolerance=1e-6, unit="N")
 def shallow_truss() -> CaseResult:
-    """The path continues through both limit points, where the load reverses."""
+    """Shallow truss of two bars that snaps through.
+
+    The path continues through both limit points, where the load reverses.
+    Compared: The two limit loads of the path.
+    Source: R. von Mises, Über die Stabilitätsprobleme der Elastizitätstheorie, ZAMM 3 (1923) 406-422; extremes of its formula
+    by SciPy.
+    """
     found = scipy.optimize.minimize_scalar(
         lambda x: -force(x), bounds=(0, TRUSS_RISE), method="bounded", options={"xatol": 1e-12}
     )
@@ -328,16 +322,15 @@ joints:
 """
 
 
-@case(
-    "Upright top at the spin rate that stabilizes it",
-    compared="Smallest spin at which small motions about the upright pose do not grow",
-    source="J.-L. Lagrange (1788): (C w)^2 = 4 A m g l with A about the point of support; H. Goldstein, Classical "
-    "Mechanics, 2nd ed. (1980), section 5-7.",
-    tolerance=1e-5,
-    unit="rad/s",
-)
+@case(tolerance=1e-5, unit="rad/s")
 def sleeping_top() -> CaseResult:
-    """The critical spin is found by bisection on whether a small motion grows; rates are included, because the motion is steady."""
+    """Upright top at the spin rate that stabilizes it.
+
+    The critical spin is found by bisection on whether a small motion grows; rates are included, because the motion is steady.
+    Compared: Smallest spin at which small motions about the upright pose do not grow.
+    Source: J.-L. Lagrange (1788): (C w)^2 = 4 A m g l with A about the point of support; H. Goldstein, Classical Mechanics, 2nd
+    ed. (1980), section 5-7.
+    """
     eqs = derive(load_text(SLEEPING_TOP))
     low, high = 50.0, 250.0
     while high - low > 1e-4:
@@ -372,19 +365,17 @@ constraints:
 """
 
 
-@case(
-    "Ring that buckles out of its plane when twisted",
-    compared="Angle by which a ring, bent of a straight rod, can be twisted before it buckles out of its plane",
-    source="J. H. Michell, On the stability of a bent and twisted wire, Messenger of Mathematics 19 (1889-90) "
-    "181-184; A. Goriely, Twisted elastic rings and the rediscoveries of Michell's instability, J. Elasticity "
-    "84 (2006) 281-299: 2 pi sqrt(3) EI/GJ.",
-    tolerance=3e-3,
-    unit="rad",
-    quick=False,
-)
+@case(tolerance=3e-3, unit="rad", quick=False)
 def twisted_ring() -> CaseResult:
-    """The ring is fixed at one section, where it is twisted, and against rotation about the tangent there, which costs no energy:
-    only its rigid-body motions are removed."""
+    """Ring that buckles out of its plane when twisted.
+
+    The ring is fixed at one section, where it is twisted, and against rotation about the tangent there, which costs no energy:
+    only its rigid-body motions are removed.
+    Compared: Angle by which a ring, bent of a straight rod, can be twisted before it buckles out of its plane.
+    Source: J. H. Michell, On the stability of a bent and twisted wire, Messenger of Mathematics 19 (1889-90) 181-184; A.
+    Goriely, Twisted elastic rings and the rediscoveries of Michell's instability, J. Elasticity 84 (2006) 281-299: 2 pi sqrt(3)
+    EI/GJ.
+    """
     exact = 2 * np.pi * np.sqrt(3) / RATIO
     path = continuation(derive(load_text(TWISTED_RING)), parameter="turned", to=1.05 * exact)
     return CaseResult(path.special[0].value, exact)
@@ -444,18 +435,15 @@ def williams_exact() -> np.ndarray:
     return np.array(loads)
 
 
-@case(
-    "Shallow frame of two bars that snaps through (Williams' toggle)",
-    compared="Load of the frame at thirteen deflections of its apex, through the limit point and back up",
-    source="F. W. Williams, An approach to the non-linear behaviour of the members of a rigid jointed plane "
-    "framework with finite deflections, Quart. J. Mech. Appl. Math. 17 (1964) 451-469; the extensible "
-    "elastica by SciPy.",
-    tolerance=3e-3,
-    measure="of the largest",
-    unit="lb",
-)
+@case(tolerance=3e-3, measure="of the largest", unit="lb")
 def williams_toggle() -> CaseResult:
-    """Half of the frame, with the deflection as parameter of the path."""
+    """Shallow frame of two bars that snaps through (Williams' toggle).
+
+    Half of the frame, with the deflection as parameter of the path.
+    Compared: Load of the frame at thirteen deflections of its apex, through the limit point and back up.
+    Source: F. W. Williams, An approach to the non-linear behaviour of the members of a rigid jointed plane framework with
+    finite deflections, Quart. J. Mech. Appl. Math. 17 (1964) 451-469; the extensible elastica by SciPy.
+    """
     path = continuation(
         derive(load_text(WILLIAMS_TOGGLE)), parameter="down", to=float(WILLIAMS_DOWN[-1]), max_step=0.02
     )
@@ -478,14 +466,14 @@ loads: {end: {frame: second.end, force: [0, 0, =-push], expressed_in: second}}
 """
 
 
-@case(
-    "Double pendulum that flutters under a force along its second bar",
-    compared="Load P l/k at which two bars on springs, with masses 2 m and m at their ends, begin to flutter",
-    source="H. Ziegler, Die Stabilitätskriterien der Elastomechanik, Ingenieur-Archiv 20 (1952) 49-56: 7/2 - sqrt(2).",
-    tolerance=1e-5,
-)
+@case(tolerance=1e-5)
 def ziegler_pendulum() -> CaseResult:
-    """The critical load is found by bisection on whether a small motion grows."""
+    """Double pendulum that flutters under a force along its second bar.
+
+    The critical load is found by bisection on whether a small motion grows.
+    Compared: Load P l/k at which two bars on springs, with masses 2 m and m at their ends, begin to flutter.
+    Source: H. Ziegler, Die Stabilitätskriterien der Elastomechanik, Ingenieur-Archiv 20 (1952) 49-56: 7/2 - sqrt(2).
+    """
     eqs = derive(load_text(ZIEGLER_PENDULUM))
     low, high = 1.0, 3.0
     while high - low > 1e-6:
@@ -508,15 +496,15 @@ joints:
 """
 
 
-@case(
-    "Limit cycle of van der Pol's oscillator",
-    compared="Period [s] and amplitude [m] for mu = 1",
-    source="P. Amore, J. P. Boyd and F. M. Fernandez, High order analysis of the limit cycle of the van der Pol oscillator, "
-    "Journal of Mathematical Physics 59 (2018), by recurrences.",
-    tolerance=1e-8,
-)
+@case(tolerance=1e-8)
 def van_der_pol() -> CaseResult:
-    """A damper that drives small motions and damps large ones."""
+    """Limit cycle of van der Pol's oscillator.
+
+    A damper that drives small motions and damps large ones.
+    Compared: Period [s] and amplitude [m] for mu = 1.
+    Source: P. Amore, J. P. Boyd and F. M. Fernandez, High order analysis of the limit cycle of the van der Pol oscillator,
+    Journal of Mathematical Physics 59 (2018), by recurrences.
+    """
     found = periodic(derive(load_text(VAN_DER_POL)), tolerance=1e-9)
     return CaseResult(np.array([found.period, found.largest[0]]), np.array([6.6632868593231301, 2.0086198608748431]))
 
@@ -532,17 +520,15 @@ joints:
 """
 
 
-@case(
-    "Tongue of instability of a pendulum whose pivot is shaken",
-    compared="Frequencies at which the hanging pendulum loses and regains its stability",
-    source="E. Mathieu (1868): rate = sqrt(4 g/(l a)) with the characteristic values a of the functions ce_1 and se_1 at "
-    "q = 2 stroke/l, by SciPy.",
-    tolerance=1e-7,
-    unit="rad/s",
-    quick=False,
-)
+@case(tolerance=1e-7, unit="rad/s", quick=False)
 def shaken_pendulum() -> CaseResult:
-    """Both ends are period doublings."""
+    """Tongue of instability of a pendulum whose pivot is shaken.
+
+    Both ends are period doublings.
+    Compared: Frequencies at which the hanging pendulum loses and regains its stability.
+    Source: E. Mathieu (1868): rate = sqrt(4 g/(l a)) with the characteristic values a of the functions ce_1 and se_1 at q = 2
+    stroke/l, by SciPy.
+    """
     found = periodic(derive(load_text(SHAKEN_PENDULUM)), parameter="rate", to=8.0, max_step=0.05)
     edges = found.values[np.array(found.bifurcations) == "period doubling"]
     values = np.array([scipy.special.mathieu_a(1, 0.4), scipy.special.mathieu_b(1, 0.4)])

@@ -73,16 +73,14 @@ def catenary_exact(s: np.ndarray) -> np.ndarray:
     return elastic_catenary(s, CATENARY_DENSITY * area * 9.81, CATENARY_E * area, CATENARY_LENGTH, CATENARY_SPAN)
 
 
-@case(
-    "Cable between two points, stretched by its own weight",
-    compared="Places of nine sections of a cable of 1 m that hangs over a span of 0.7 m",
-    source="H. M. Irvine, Cable Structures, MIT Press (1981), section 1.4: the elastic catenary.",
-    tolerance=1e-3,
-    measure="of the largest",
-    unit="m",
-)
+@case(tolerance=1e-3, measure="of the largest", unit="m")
 def catenary() -> CaseResult:
-    """The cable is a rod of finite elements with negligible bending stiffness."""
+    """Cable between two points, stretched by its own weight.
+
+    The cable is a rod of finite elements with negligible bending stiffness.
+    Compared: Places of nine sections of a cable of 1 m that hangs over a span of 0.7 m.
+    Source: H. M. Irvine, Cable Structures, MIT Press (1981), section 1.4: the elastic catenary.
+    """
     frames = equilibrium(derive(load_text(CATENARY))).frames
     value = np.array([frames[f"cable.f{k}"].position[[0, 2]] for k in range(len(STATIONS))])
     fine = catenary_exact(np.linspace(0, CATENARY_LENGTH, 60))
@@ -95,16 +93,15 @@ def catenary() -> CaseResult:
 CURVED_WORDS = ("finite_element:8", "cosserat:24", "pcs:24")
 
 
-@case(
-    "Curved cantilever compared with the continuous rod",
-    compared="Place of the tip of the 45-degree bend under a load of 600, in three rod models",
-    source="Equilibrium of the continuous Cosserat rod with a natural curvature, S. S. Antman, Nonlinear Problems of "
-    "Elasticity, 2nd ed. (2005), chapter 8, as a boundary-value problem by SciPy.",
-    tolerance=1e-3,
-    measure="of the largest",
-)
+@case(tolerance=1e-3, measure="of the largest")
 def curved_cantilever() -> CaseResult:
-    """The same arc as in `bathe_bend`."""
+    """Curved cantilever compared with the continuous rod.
+
+    The same arc as in `bathe_bend`.
+    Compared: Place of the tip of the 45-degree bend under a load of 600, in three rod models.
+    Source: Equilibrium of the continuous Cosserat rod with a natural curvature, S. S. Antman, Nonlinear Problems of Elasticity,
+    2nd ed. (2005), chapter 8, as a boundary-value problem by SciPy.
+    """
     EI = 1e7 / 12
     base = (np.cos(np.pi / 4), -np.sin(np.pi / 4), 0.0, 0.0)
     rod = ClampedRod(
@@ -130,15 +127,14 @@ meshes:
 """
 
 
-@case(
-    "Elastic energy of an edge of a shell whose end is moved sideways without turning",
-    compared="Energy of a strip of 20 cm whose end is moved sideways by 2 cm to 5 m",
-    source="EA (l - L)^2 / (2 L) of the stretch, and 6 EI / L times the square of the angle of its line to both ends.",
-    tolerance=1e-4,
-    unit="J",
-)
+@case(tolerance=1e-4, unit="J")
 def edge_sideways() -> CaseResult:
-    """A single edge; shear of a strip this thin is negligible."""
+    """Elastic energy of an edge of a shell whose end is moved sideways without turning.
+
+    A single edge; shear of a strip this thin is negligible.
+    Compared: Energy of a strip of 20 cm whose end is moved sideways by 2 cm to 5 m.
+    Source: EA (l - L)^2 / (2 L) of the stretch, and 6 EI / L times the square of the angle of its line to both ends.
+    """
     eqs = derive(load_text(EDGE_SIDEWAYS))
     q, v = eqs.initial_state()
     value = []
@@ -168,17 +164,17 @@ def elastica_exact(load: float) -> tuple[float, float, float]:
     return 1 - 2 * integrals(angle)[1] / np.sqrt(load), 1 - np.sqrt(2 * np.sin(angle) / load), angle
 
 
-@case(
-    "Large bending of a cantilever by a dead transverse tip force",
-    compared="Deflection and shortening of the tip over the length, and its angle [rad], at P L^2/EI = 1, 2, 5 and "
-    "10, in four rod models",
-    source="K. E. Bisshopp and D. C. Drucker, Large deflection of cantilever beams, Quarterly of Applied Mathematics "
-    "3 (1945) 272-275; tabulated by K. Mattiasson, Int. J. Numerical Methods in Engineering 17 (1981) "
-    "145-153. Elliptic integrals by SciPy.",
-    tolerance=1e-3,
-)
+@case(tolerance=1e-3)
 def elastica() -> CaseResult:
-    """Equilibria with negligible shear and stretch."""
+    """Large bending of a cantilever by a dead transverse tip force.
+
+    Equilibria with negligible shear and stretch.
+    Compared: Deflection and shortening of the tip over the length, and its angle [rad], at P L^2/EI = 1, 2, 5 and 10, in four
+    rod models.
+    Source: K. E. Bisshopp and D. C. Drucker, Large deflection of cantilever beams, Quarterly of Applied Mathematics 3 (1945)
+    272-275; tabulated by K. Mattiasson, Int. J. Numerical Methods in Engineering 17 (1981) 145-153. Elliptic integrals by
+    SciPy.
+    """
     value = []
     for _, eqs in cantilevers(ELASTICA_WORDS):
         for factor in ELASTICA_LOADS:
@@ -240,17 +236,15 @@ def follower_exact() -> np.ndarray:
     return np.asarray(y[:2, -1])
 
 
-@case(
-    "Rod under distributed follower loads",
-    compared="Place of the tip under a force and a moment per length that grow towards it, in five rod models",
-    source="Equilibrium of the plane rod that shears and stretches, S. S. Antman, Nonlinear Problems of Elasticity, "
-    "2nd ed. (2005), chapter 4, as a boundary-value problem by SciPy.",
-    tolerance=4e-3,
-    measure="of the largest",
-    unit="m",
-)
+@case(tolerance=4e-3, measure="of the largest", unit="m")
 def follower_load() -> CaseResult:
-    """The load has no potential; any equilibrium is accepted, stable or not."""
+    """Rod under distributed follower loads.
+
+    The load has no potential; any equilibrium is accepted, stable or not.
+    Compared: Place of the tip under a force and a moment per length that grow towards it, in five rod models.
+    Source: Equilibrium of the plane rod that shears and stretches, S. S. Antman, Nonlinear Problems of Elasticity, 2nd ed.
+    (2005), chapter 4, as a boundary-value problem by SciPy.
+    """
     value = [
         equilibrium(eqs, stability="any").frames["arm.tip"].position[[0, 2]]
         for _, eqs in in_models(load_text(FOLLOWER_LOAD), "arm", FOLLOWER_WORDS)
@@ -269,16 +263,14 @@ joints: {hook: {type: weld, parent: bar.tip, child: weight}}
 BAR_WORDS = ("pcs:6", "cosserat:6", "finite_element:6", "pseudo_rigid:6", "polynomial:3", "timoshenko:6", "gvs:1")
 
 
-@case(
-    "Bar stretched by its own weight and by a mass at its end",
-    compared="Elongation of the bar, in seven rod models",
-    source="m g L / (E A) + rho g L^2 / (2 E): S. P. Timoshenko, Strength of Materials, part I, 3rd ed. (1955), "
-    "section 5.",
-    tolerance=1e-6,
-    unit="m",
-)
+@case(tolerance=1e-6, unit="m")
 def hanging_bar() -> CaseResult:
-    """Equilibria."""
+    """Bar stretched by its own weight and by a mass at its end.
+
+    Equilibria.
+    Compared: Elongation of the bar, in seven rod models.
+    Source: m g L / (E A) + rho g L^2 / (2 E): S. P. Timoshenko, Strength of Materials, part I, 3rd ed. (1955), section 5.
+    """
     value = [
         -equilibrium(eqs).frames["bar.tip"].position[2] - 0.4
         for _, eqs in in_models(load_text(HANGING_BAR), "bar", BAR_WORDS)
@@ -310,16 +302,14 @@ meshes:
 """
 
 
-@case(
-    "Strip of cloth that hangs between two clamps, as a shell",
-    compared="Places of the nodes of a strip of cloth of 1 m that hangs over a span of 0.7 m, as a shell of 16 edges",
-    source="H. M. Irvine, Cable Structures, MIT Press (1981), section 1.4: the elastic catenary.",
-    tolerance=3e-3,
-    measure="of the largest",
-    unit="m",
-)
+@case(tolerance=3e-3, measure="of the largest", unit="m")
 def hanging_strip() -> CaseResult:
-    """Edges are straight or bent beams of 0.2 mm; the strip is drawn upwards and falls through."""
+    """Strip of cloth that hangs between two clamps, as a shell.
+
+    Edges are straight or bent beams of 0.2 mm; the strip is drawn upwards and falls through.
+    Compared: Places of the nodes of a strip of cloth of 1 m that hangs over a span of 0.7 m, as a shell of 16 edges.
+    Source: H. M. Irvine, Cable Structures, MIT Press (1981), section 1.4: the elastic catenary.
+    """
     frames = equilibrium(derive(load_text(strip_model()))).frames
     value = np.array([frames[f"strip.n{k + 1}"].position[[0, 2]] for k in range(CELLS + 1)])
     area = STRIP_WIDTH * STRIP_THICKNESS
@@ -349,15 +339,15 @@ def heavy_exact(load: float) -> tuple[float, float]:
     return 1 - found.y[2, -1], found.y[3, -1]
 
 
-@case(
-    "Large bending of a cantilever by its own weight",
-    compared="Shortening and deflection of the tip over the length at w L^3/EI = 2, 8 and 20, in three rod models",
-    source="F. V. Rohde, Large deflections of a cantilever beam with uniformly distributed load, Quarterly of "
-    "Applied Mathematics 11 (1953) 337-338, here as a boundary-value problem by SciPy.",
-    tolerance=3e-3,
-)
+@case(tolerance=3e-3)
 def heavy_cantilever() -> CaseResult:
-    """Equilibria with negligible shear and stretch; the factor is the gravity of the bundled cantilever."""
+    """Large bending of a cantilever by its own weight.
+
+    Equilibria with negligible shear and stretch; the factor is the gravity of the bundled cantilever.
+    Compared: Shortening and deflection of the tip over the length at w L^3/EI = 2, 8 and 20, in three rod models.
+    Source: F. V. Rohde, Large deflections of a cantilever beam with uniformly distributed load, Quarterly of Applied
+    Mathematics 11 (1953) 337-338, here as a boundary-value problem by SciPy.
+    """
     value = []
     for _, eqs in cantilevers(HEAVY_WORDS):
         for factor in HEAVY_LOADS:
@@ -383,17 +373,15 @@ MODULE_WORDS = ("pcs:3", "cosserat:3")
 PRESSURE = 40e3
 
 
-@case(
-    "Pneumatic module that equal pressures in all chambers stretch without bending",
-    compared="Length of the soft part at the end of a ramp of the pressures, and deflection of the tip, in two rod models",
-    source="Balance of 6 p A with the force of an incompressible neo-Hookean bar, E A_s/3 (l - 1/l^2). The moments of the chambers "
-    "cancel: S. M. H. Sadati et al., TMTDyn, Int. J. Robotics Research 40 (2021), figure 14.",
-    tolerance=1e-7,
-    measure="absolute",
-    unit="m",
-)
+@case(tolerance=1e-7, measure="absolute", unit="m")
 def module_elongation() -> CaseResult:
-    """Simulated by default: without weight, in 2 s to 40 kPa, and 1 s at rest."""
+    """Pneumatic module that equal pressures in all chambers stretch without bending.
+
+    Simulated by default: without weight, in 2 s to 40 kPa, and 1 s at rest.
+    Compared: Length of the soft part at the end of a ramp of the pressures, and deflection of the tip, in two rod models.
+    Source: Balance of 6 p A with the force of an incompressible neo-Hookean bar, E A_s/3 (l - 1/l^2). The moments of the
+    chambers cancel: S. M. H. Sadati et al., TMTDyn, Int. J. Robotics Research 40 (2021), figure 14.
+    """
     flop = load("stiff_flop")
     flop = flop.model_copy(update={"world": flop.world.model_copy(update={"gravity": [0.0, 0.0, 0.0]})})
     chambers = 6 * np.pi * 2.5e-3**2
@@ -426,17 +414,15 @@ rods:
 PRESSURE_WORDS = ("pcs:3", "cosserat:4", "finite_element:3", "pcc:1", "gvs:1")
 
 
-@case(
-    "Rod bent to an arc by the pressure in a chamber off its axis",
-    compared="Place of the tip and its direction, in five rod models",
-    source="A chamber of area A at the distance d pushes with p A and bends with p A d: stretch p A/(E A_s), "
-    "curvature p A d/(E I), an arc of a circle. J. Fras et al., New STIFF-FLOP module construction idea, IEEE "
-    "ICRA 2015.",
-    tolerance=1e-6,
-    measure="absolute",
-)
+@case(tolerance=1e-6, measure="absolute")
 def pressure_bending() -> CaseResult:
-    """Equilibria without weight."""
+    """Rod bent to an arc by the pressure in a chamber off its axis.
+
+    Equilibria without weight.
+    Compared: Place of the tip and its direction, in five rod models.
+    Source: A chamber of area A at the distance d pushes with p A and bends with p A d: stretch p A/(E A_s), curvature p A d/(E
+    I), an arc of a circle. J. Fras et al., New STIFF-FLOP module construction idea, IEEE ICRA 2015.
+    """
     push, area, inertia = 80e3 * np.pi * 0.004**2, 0.03 * 0.02, 0.02 * 0.03**3 / 12
     stretch, bend = push / (1e6 * area), push * 0.008 / (1e6 * inertia)
     angle, radius = 0.4 * bend, (1 + stretch) / bend
@@ -452,18 +438,16 @@ def pressure_bending() -> CaseResult:
 SPACE_WORDS = ("pcs:24", "cosserat:25", "finite_element:10", "polynomial:4")
 
 
-@case(
-    "Thick rod with combined bending, twist, shear and stretch in space",
-    compared="Place of the tip and of a frame at two fifths of the length, under weight, a force and a moment, in "
-    "four rod models",
-    source="Equilibrium of the continuous Cosserat rod, S. S. Antman, Nonlinear Problems of Elasticity, 2nd ed. "
-    "(2005), chapter 8, as a boundary-value problem by SciPy.",
-    tolerance=2e-3,
-    measure="of the largest",
-    unit="m",
-)
+@case(tolerance=2e-3, measure="of the largest", unit="m")
 def rod_in_space() -> CaseResult:
-    """The dead moment has no potential in space; any equilibrium is accepted, stable or not."""
+    """Thick rod with combined bending, twist, shear and stretch in space.
+
+    The dead moment has no potential in space; any equilibrium is accepted, stable or not.
+    Compared: Place of the tip and of a frame at two fifths of the length, under weight, a force and a moment, in four rod
+    models.
+    Source: Equilibrium of the continuous Cosserat rod, S. S. Antman, Nonlinear Problems of Elasticity, 2nd ed. (2005), chapter
+    8, as a boundary-value problem by SciPy.
+    """
     value = []
     for _, eqs in in_models(load_text(THICK_ARM), "arm", SPACE_WORDS):
         frames = equilibrium(eqs, parameters=LOADS, stability="any").frames
@@ -475,17 +459,15 @@ ROLL_UP_WORDS = ("pcs:8", "cosserat:8", "finite_element:3", "pcc:1")
 TURNS = (0.3, 1.0)
 
 
-@case(
-    "Cantilever rolled up to a circle by a moment at its tip",
-    compared="Place of the tip [m] and its direction, after 0.3 turns and one turn, in four rod models",
-    source="A moment M bends a rod to an arc of the curvature M/EI: J. C. Simo and L. Vu-Quoc, A three-dimensional "
-    "finite-strain rod model, part II, Comput. Methods Appl. Mech. Eng. 58 (1986) 79-116, section 5.1 (pure "
-    "bending of a cantilever).",
-    tolerance=1e-6,
-    measure="absolute",
-)
+@case(tolerance=1e-6, measure="absolute")
 def roll_up() -> CaseResult:
-    """The moment has no potential in space, where the rolled-up rod flutters: any equilibrium is accepted, stable or not."""
+    """Cantilever rolled up to a circle by a moment at its tip.
+
+    The moment has no potential in space, where the rolled-up rod flutters: any equilibrium is accepted, stable or not.
+    Compared: Place of the tip [m] and its direction, after 0.3 turns and one turn, in four rod models.
+    Source: A moment M bends a rod to an arc of the curvature M/EI: J. C. Simo and L. Vu-Quoc, A three-dimensional finite-strain
+    rod model, part II, Comput. Methods Appl. Mech. Eng. 58 (1986) 79-116, section 5.1 (pure bending of a cantilever).
+    """
     value, reference = [], []
     for _, eqs in cantilevers(ROLL_UP_WORDS):
         for turns in TURNS:
@@ -509,16 +491,14 @@ loads: {twist: {frame: shaft.tip, moment: [0, 0, 0.02 N*m]}}
 SHAFT_WORDS = ("pcs:6", "cosserat:6", "finite_element:6", "pseudo_rigid:6", "polynomial:3", "timoshenko:6", "gvs:1")
 
 
-@case(
-    "Shaft twisted by a torque at its end",
-    compared="Angle of the tip, in seven rod models",
-    source="C.-A. de Coulomb (1784); T L / (G J) in S. P. Timoshenko, Strength of Materials, part I, 3rd ed. (1955), "
-    "section 61.",
-    tolerance=1e-3,
-    unit="rad",
-)
+@case(tolerance=1e-3, unit="rad")
 def shaft_torsion() -> CaseResult:
-    """A torque that twists the soft shaft by about four fifths of a radian."""
+    """Shaft twisted by a torque at its end.
+
+    A torque that twists the soft shaft by about four fifths of a radian.
+    Compared: Angle of the tip, in seven rod models.
+    Source: C.-A. de Coulomb (1784); T L / (G J) in S. P. Timoshenko, Strength of Materials, part I, 3rd ed. (1955), section 61.
+    """
     value = []
     for _, eqs in in_models(load_text(SHAFT_TORSION), "shaft", SHAFT_WORDS):
         R = equilibrium(eqs, stability="any").frames["shaft.tip"].rotation
@@ -537,18 +517,16 @@ tendons: {pull: {type: tension, through: [{rod: arm, offset: [4 mm, 0], eyelets:
 ARC_WORDS = ("pcs:6", "cosserat:60", "finite_element:60", "gvs:1", "pcc:1")
 
 
-@case(
-    "Rod bent to an arc by a tendon parallel to its axis",
-    compared="Place of the tip, bent by 42 degrees, in five rod models",
-    source="A tendon at the distance d bends with T d and compresses with T: curvature T d/EI, stretch -T/EA. D. C. "
-    "Rucker and R. J. Webster, Statics and dynamics of continuum robots with general tendon routing, IEEE "
-    "Trans. Robotics 27 (2011) 1033-1044.",
-    tolerance=1e-3,
-    measure="of the largest",
-    unit="m",
-)
+@case(tolerance=1e-3, measure="of the largest", unit="m")
 def tendon_arc() -> CaseResult:
-    """Sixty-one eyelets guide the tendon along the rod."""
+    """Rod bent to an arc by a tendon parallel to its axis.
+
+    Sixty-one eyelets guide the tendon along the rod.
+    Compared: Place of the tip, bent by 42 degrees, in five rod models.
+    Source: A tendon at the distance d bends with T d and compresses with T: curvature T d/EI, stretch -T/EA. D. C. Rucker and
+    R. J. Webster, Statics and dynamics of continuum robots with general tendon routing, IEEE Trans. Robotics 27 (2011)
+    1033-1044.
+    """
     bend, stretch = 0.3 * 0.004 / (1e6 * np.pi / 4 * 0.005**4), -0.3 / (1e6 * np.pi * 0.005**2)
     angle, radius = 0.3 * bend, (1 + stretch) / bend
     value = [
@@ -583,16 +561,16 @@ outputs:
 """
 
 
-@case(
-    "Tension loss of a tendon over guides",
-    compared="Tension at the end of a line that is pulled over twelve guides and turns by 2 rad, and the way of the "
-    "spring there",
-    source="L. Euler (1769) and J. A. Eytelwein (1808): T exp(-mu turn); S. P. Timoshenko and D. H. Young, "
-    "Engineering Mechanics (1940).",
-    tolerance=1e-3,  # a line that was pulled has tanh(4) of the full friction
-)
+@case(tolerance=1e-3)
 def tendon_capstan() -> CaseResult:
-    """The total angle of the line is the same for any number of guides; the spring at its end measures the remaining tension."""
+    """Tension loss of a tendon over guides.
+
+    The total angle of the line is the same for any number of guides; the spring at its end measures the remaining tension.
+    Compared: Tension at the end of a line that is pulled over twelve guides and turns by 2 rad, and the way of the spring
+    there.
+    Source: L. Euler (1769) and J. A. Eytelwein (1808): T exp(-mu turn); S. P. Timoshenko and D. H. Young, Engineering Mechanics
+    (1940).
+    """
     rest = equilibrium(derive(load_text(TENDON_CAPSTAN)))
     left = 10 * np.exp(-0.3 * 2.0)
     return CaseResult([float(rest.outputs["pull"]), -float(rest.q[0])], [left, left / 100])
@@ -623,18 +601,16 @@ def thick_exact() -> tuple[float, float, float]:
     return tip, inside, F * L**3 / (8 * EI) + F * L / (2 * GA)
 
 
-@case(
-    "Thick cantilever that bends and shears under small loads",
-    compared="Deflection of the tip under a force there, a force within the rod, and a load along it; shear makes a "
-    "tenth to a fifth",
-    source="P L^3 / (3 EI) + P L / (k G A) and alike: S. P. Timoshenko, Phil. Mag. 41 (1921) 744-746; shear "
-    "coefficient k = 6 (1 + nu)/(7 + 6 nu) of a circle: G. R. Cowper, J. Applied Mechanics 33 (1966) 335-340, "
-    "table 1.",
-    tolerance=4e-3,  # distributed loads act at the middle of pieces
-    unit="m",
-)
+@case(tolerance=4e-3, unit="m")
 def thick_cantilever() -> CaseResult:
-    """1 mN in each case, so that theories of small displacements apply."""
+    """Thick cantilever that bends and shears under small loads.
+
+    1 mN in each case, so that theories of small displacements apply.
+    Compared: Deflection of the tip under a force there, a force within the rod, and a load along it; shear makes a tenth to a
+    fifth.
+    Source: P L^3 / (3 EI) + P L / (k G A) and alike: S. P. Timoshenko, Phil. Mag. 41 (1921) 744-746; shear coefficient k = 6 (1
+    + nu)/(7 + 6 nu) of a circle: G. R. Cowper, J. Applied Mechanics 33 (1966) 335-340, table 1.
+    """
     loads = ({"tip": 1e-3}, {"inside": 1e-3}, {"spread": 1e-2})
     value = [
         [equilibrium(eqs, parameters=load).frames["arm.tip"].position[0] for load in loads]

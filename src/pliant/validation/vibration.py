@@ -25,16 +25,15 @@ rods: {{bar: {{length: 0.5 m, section: round, material: steel, strains: {strain}
 BAR_KINDS = ("pcs, elements: 24", "gvs, order: 4")
 
 
-@case(
-    "Frequencies of stretching and of twisting of a clamped bar",
-    compared="Two lowest frequencies of stretching and of twisting, in two rod models",
-    source="(2 n - 1) c/(4 L) with c = sqrt(E/rho) and sqrt(G/rho): R. D. Blevins, Formulas for Natural Frequency "
-    "and Mode Shape (1979), tables 8-16 and 8-19, clamped and free.",
-    tolerance=2e-3,
-    unit="Hz",
-)
+@case(tolerance=2e-3, unit="Hz")
 def bar_frequencies() -> CaseResult:
-    """The rod has only the strain under test."""
+    """Frequencies of stretching and of twisting of a clamped bar.
+
+    The rod has only the strain under test.
+    Compared: Two lowest frequencies of stretching and of twisting, in two rod models.
+    Source: (2 n - 1) c/(4 L) with c = sqrt(E/rho) and sqrt(G/rho): R. D. Blevins, Formulas for Natural Frequency and Mode Shape
+    (1979), tables 8-16 and 8-19, clamped and free.
+    """
     value = [
         [
             modes(derive(load_text(BAR_FREQUENCIES.format(strain=strain, kind=kind))), count=2).frequencies
@@ -49,16 +48,15 @@ def bar_frequencies() -> CaseResult:
 BEAM_WORDS = ("pcs:30", "cosserat:30", "finite_element:8", "pseudo_rigid:30", "timoshenko:8")
 
 
-@case(
-    "Bending frequencies of a slender clamped beam",
-    compared="Three lowest frequencies in both planes, in five rod models",
-    source="L. Euler (1744) and D. Bernoulli (1751): cos b cosh b = -1, w = b^2 sqrt(EI/(m L^4)); R. D. Blevins, "
-    "Formulas for Natural Frequency and Mode Shape (1979), table 8-1, case 3. Roots by SciPy.",
-    tolerance=5e-3,
-    unit="Hz",
-)
+@case(tolerance=5e-3, unit="Hz")
 def beam_frequencies() -> CaseResult:
-    """Shear and stretch are negligible; rotary inertia of the sections lowers the third frequency by a thousandth."""
+    """Bending frequencies of a slender clamped beam.
+
+    Shear and stretch are negligible; rotary inertia of the sections lowers the third frequency by a thousandth.
+    Compared: Three lowest frequencies in both planes, in five rod models.
+    Source: L. Euler (1744) and D. Bernoulli (1751): cos b cosh b = -1, w = b^2 sqrt(EI/(m L^4)); R. D. Blevins, Formulas for
+    Natural Frequency and Mode Shape (1979), table 8-1, case 3. Roots by SciPy.
+    """
     b = np.array([_beam_root(x) for x in (1.9, 4.7, 7.9)])
     exact = np.repeat(b**2 * np.sqrt(BENDING / LINE_MASS) / (2 * np.pi), 2)
     return CaseResult(
@@ -73,16 +71,15 @@ def _beam_root(near: float) -> float:
 COUNT = 60
 
 
-@case(
-    "Frequencies of a chain of equal masses on springs",
-    compared="All frequencies of the bundled chain with sixty masses",
-    source="J.-L. Lagrange (1759): 2 sqrt(k/m) sin((2 n - 1) pi/(4 N + 2)); L. Brillouin, Wave Propagation in "
-    "Periodic Structures (1946), chapter I.",
-    tolerance=1e-9,
-    unit="Hz",
-)
+@case(tolerance=1e-9, unit="Hz")
 def chain_frequencies() -> CaseResult:
-    """One end is fixed, the other is free."""
+    """Frequencies of a chain of equal masses on springs.
+
+    One end is fixed, the other is free.
+    Compared: All frequencies of the bundled chain with sixty masses.
+    Source: J.-L. Lagrange (1759): 2 sqrt(k/m) sin((2 n - 1) pi/(4 N + 2)); L. Brillouin, Wave Propagation in Periodic
+    Structures (1946), chapter I.
+    """
     found = np.sort(modes(derive(load("spring_mass_chain", set={"count": COUNT}))).frequencies)
     n = np.arange(1, COUNT + 1)
     exact = 2 * np.sqrt(100 / 0.5) * np.sin((2 * n - 1) * np.pi / (4 * COUNT + 2)) / (2 * np.pi)
@@ -101,15 +98,14 @@ rods: {arm: {parent: hub.below, rotation: [{axis: x, angle: 180 deg}], length: 6
 COMPOUND_WORDS = ("pcs:4", "cosserat:4", "finite_element:4", "pseudo_rigid:4", "polynomial:2", "timoshenko:4", "gvs:1")
 
 
-@case(
-    "Stiff rod on a hinged body, which swings as a compound pendulum",
-    compared="Lowest frequency about the equilibrium, in seven rod models",
-    source="C. Huygens, Horologium Oscillatorium (1673), part IV: w^2 = m g s/J about the hinge.",
-    tolerance=1e-4,
-    unit="Hz",
-)
+@case(tolerance=1e-4, unit="Hz")
 def compound_pendulum() -> CaseResult:
-    """The rod is stiff enough to move as a rigid body."""
+    """Stiff rod on a hinged body, which swings as a compound pendulum.
+
+    The rod is stiff enough to move as a rigid body.
+    Compared: Lowest frequency about the equilibrium, in seven rod models.
+    Source: C. Huygens, Horologium Oscillatorium (1673), part IV: w^2 = m g s/J about the hinge.
+    """
     mass, near, length, radius = 1000 * np.pi * 0.01**2 * 0.6, 0.1, 0.6, 0.01
     center = near + length / 2
     inertia = mass * (center**2 + length**2 / 12 + radius**2 / 4) + 0.2 * 0.05**2
@@ -134,16 +130,15 @@ HINGE = "revolute, axis: y"
 ENDS = {"clamped": ("weld", "x, ry"), "hinged": (HINGE, "x"), "clamped and hinged": ("weld", "x")}
 
 
-@case(
-    "Bending frequencies of beams supported at both ends",
-    compared="Three lowest frequencies of a clamped, a hinged, and a clamped and hinged beam [sqrt(EI/m)/L^2]",
-    source="cos b cosh b = 1, sin b = 0, tan b = tanh b; R. D. Blevins, Formulas for Natural Frequency and Mode "
-    "Shape (1979), table 8-1, cases 7, 5 and 6. Roots by SciPy.",
-    tolerance=3e-3,
-    unit="rad/s",
-)
+@case(tolerance=3e-3, unit="rad/s")
 def held_beams() -> CaseResult:
-    """Twelve finite elements; supported ends may still move along the beam."""
+    """Bending frequencies of beams supported at both ends.
+
+    Twelve finite elements; supported ends may still move along the beam.
+    Compared: Three lowest frequencies of a clamped, a hinged, and a clamped and hinged beam [sqrt(EI/m)/L^2].
+    Source: cos b cosh b = 1, sin b = 0, tan b = tanh b; R. D. Blevins, Formulas for Natural Frequency and Mode Shape (1979),
+    table 8-1, cases 7, 5 and 6. Roots by SciPy.
+    """
     value = [
         2 * np.pi * modes(derive(load_text(HELD_BEAMS.format(foot=foot, held=held))), at="initial", count=3).frequencies
         for foot, held in ENDS.values()
@@ -193,16 +188,15 @@ def orthotropic(cells: int) -> float:
     return float(np.sqrt((4.730**4 * 2 * bending + 151.3 * twist) / MASS_PER_AREA) / (2 * np.pi))
 
 
-@case(
-    "Grid of beams that models a clamped plate",
-    compared="Lowest frequency of a square sheet that is clamped all around, as a shell of 24 x 24 cells",
-    source="R. F. S. Hearmon, The frequency of flexural vibration of rectangular orthotropic plates with clamped or "
-    "supported edges, J. Applied Mechanics 26 (1959) 537-540: one-term formula, an upper estimate.",
-    tolerance=0.015,
-    unit="Hz",
-)
+@case(tolerance=0.015, unit="Hz")
 def plate_grid() -> CaseResult:
-    """The strips are twice as stiff in torsion as a sheet: frequencies are a tenth above those of an isotropic plate."""
+    """Grid of beams that models a clamped plate.
+
+    The strips are twice as stiff in torsion as a sheet: frequencies are a tenth above those of an isotropic plate.
+    Compared: Lowest frequency of a square sheet that is clamped all around, as a shell of 24 x 24 cells.
+    Source: R. F. S. Hearmon, The frequency of flexural vibration of rectangular orthotropic plates with clamped or supported
+    edges, J. Applied Mechanics 26 (1959) 537-540: one-term formula, an upper estimate.
+    """
     return CaseResult(modes(derive(load_text(plate_grid_model(24))), count=1).frequencies[0], orthotropic(24))
 
 
@@ -234,16 +228,15 @@ PUBLISHED = {
 """Flapping frequencies by speed, both in sqrt(EI/m)/L^2, of a uniform beam clamped on the axis of rotation."""
 
 
-@case(
-    "Beam on a rotating hub, stiffened by centrifugal forces",
-    compared="Three lowest frequencies of flapping at seven speeds of rotation up to 10 [sqrt(EI/m)/L^2]",
-    source="A. D. Wright, C. E. Smith, R. W. Thresher and J. L. C. Wang, Vibration modes of centrifugally stiffened "
-    "beams, J. Applied Mechanics 49 (1982) 197-202, table 1, uniform beam without hub.",
-    tolerance=5e-3,
-    unit="rad/s",
-)
+@case(tolerance=5e-3, unit="rad/s")
 def rotating_beam() -> CaseResult:
-    """Small motions about the steady rotation; the blade has only flapping degrees of freedom."""
+    """Beam on a rotating hub, stiffened by centrifugal forces.
+
+    Small motions about the steady rotation; the blade has only flapping degrees of freedom.
+    Compared: Three lowest frequencies of flapping at seven speeds of rotation up to 10 [sqrt(EI/m)/L^2].
+    Source: A. D. Wright, C. E. Smith, R. W. Thresher and J. L. C. Wang, Vibration modes of centrifugally stiffened beams, J.
+    Applied Mechanics 49 (1982) 197-202, table 1, uniform beam without hub.
+    """
     eqs = derive(load_text(ROTATING_BEAM))
     value = []
     for speed in PUBLISHED:
@@ -281,16 +274,15 @@ def rotor_exact(speed: float) -> np.ndarray:
     return np.sort(np.abs(np.linalg.eigvals(state).real))
 
 
-@case(
-    "Disc on an elastic shaft that whirls forward and backward",
-    compared="Four whirling speeds of an overhung disc at four speeds of rotation",
-    source="A. Stodola, Dampf- und Gasturbinen, 5th ed. (1924); G. Genta, Dynamics of Rotating Systems (2005), "
-    "section 2.5: the gyroscopic disc on a massless shaft, eigenvalues by NumPy.",
-    tolerance=1e-4,
-    unit="rad/s",
-)
+@case(tolerance=1e-4, unit="rad/s")
 def rotor_whirl() -> CaseResult:
-    """The disc rotates at a prescribed constant speed; linear curvature along the shaft is exact."""
+    """Disc on an elastic shaft that whirls forward and backward.
+
+    The disc rotates at a prescribed constant speed; linear curvature along the shaft is exact.
+    Compared: Four whirling speeds of an overhung disc at four speeds of rotation.
+    Source: A. Stodola, Dampf- und Gasturbinen, 5th ed. (1924); G. Genta, Dynamics of Rotating Systems (2005), section 2.5: the
+    gyroscopic disc on a massless shaft, eigenvalues by NumPy.
+    """
     eqs = derive(load_text(ROTOR_WHIRL))
     value = []
     for speed in SPEEDS:
@@ -319,16 +311,15 @@ loads: {pull: {frame: string.tip, force: [0, 0, =pull]}}
 PULLS = (0.0, 10.0, 100.0, 1000.0)
 
 
-@case(
-    "Frequencies of a taut string with bending stiffness",
-    compared="Three lowest frequencies of a hinged string at four tensions T L^2/EI between 0 and 1000",
-    source="w = (n pi/L) sqrt(T/m) sqrt(1 + n^2 pi^2 EI/(T L^2)): H. Fletcher, Normal vibration frequencies of a "
-    "stiff piano string, J. Acoust. Soc. Am. 36 (1964) 203-209.",
-    tolerance=2e-3,
-    unit="rad/s",
-)
+@case(tolerance=2e-3, unit="rad/s")
 def stiff_string() -> CaseResult:
-    """About the equilibrium under tension."""
+    """Frequencies of a taut string with bending stiffness.
+
+    About the equilibrium under tension.
+    Compared: Three lowest frequencies of a hinged string at four tensions T L^2/EI between 0 and 1000.
+    Source: w = (n pi/L) sqrt(T/m) sqrt(1 + n^2 pi^2 EI/(T L^2)): H. Fletcher, Normal vibration frequencies of a stiff piano
+    string, J. Acoust. Soc. Am. 36 (1964) 203-209.
+    """
     eqs, n = derive(load_text(STIFF_STRING)), np.arange(1, 4)
     value = [2 * np.pi * modes(eqs, parameters={"pull": x}, count=3).frequencies for x in PULLS]
     pulls = np.linspace(0, 1000, 20)

@@ -185,7 +185,7 @@ def test_python_control_takes_it():
 
 
 def test_wrong_choice_of_independent_coordinates_is_refused():
-    from pliant.analysis.numerics.independent_coordinates import PartitionError
+    from pliant.analysis.numerics.saddle import PartitionError
 
     eqs = derive(load("four_bar"))
     with pytest.raises(PartitionError, match="1 independent rates here; 2 were chosen"):

@@ -12,7 +12,7 @@ from pliant.analysis.integrators import ExplicitRungeKutta, chosen_method
 from pliant.analysis.motion import run as runs
 from pliant.analysis.motion.run import PACE, ProgressMonitor
 from pliant.cli import run as command
-from pliant.cli.progress import ProgressLine, duration_text
+from pliant.cli.common import ProgressLine, duration_text
 
 STIFF = """
 pliant: 1
@@ -74,7 +74,7 @@ def test_laps_grow_until_a_look_costs_nothing_and_shrink_when_they_take_long(mon
 
 def test_progress_is_shown_on_a_terminal_and_in_a_file(monkeypatch):
     clock, reported = [0.0], analysis("simulate").of({"until": 10.0}).reported
-    monkeypatch.setattr("pliant.cli.progress.time.perf_counter", lambda: clock[0])
+    monkeypatch.setattr("pliant.cli.common.time.perf_counter", lambda: clock[0])
 
     class Terminal(io.StringIO):
         def isatty(self):

@@ -8,8 +8,14 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pliant.analysis.numerics.quadratic_eigenvalues import MasslessMotion, _doubts, eigenpairs, real_modes
-from pliant.analysis.numerics.sparse_eigenvalues import SparseMatrices, lowest_eigenpairs
+from pliant.analysis.numerics.quadratic_eigenvalues import (
+    MasslessMotion,
+    SparseMatrices,
+    _doubts,
+    eigenpairs,
+    lowest_eigenpairs,
+    real_modes,
+)
 
 
 def by_multiprecision(K, C, M):

@@ -18,7 +18,7 @@ from pliant.analysis.statics.stability import (
     negative_eigenvalues,
     negative_eigenvalues_within,
 )
-from pliant.engine.linearized import LinearizedEquations
+from pliant.engine.binding import LinearizedEquations
 from pliant.robot.rod_switch import with_rod_model
 
 BENDING = 1e7 * np.pi / 4 * 0.01**4

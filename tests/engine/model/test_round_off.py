@@ -6,7 +6,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from pliant.engine.model.round_off import signal_weights, weights
+from pliant.engine.model.inputs import signal_weights, weights
 
 RNG = np.random.default_rng(11)
 EPS = 2.0**-53

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pliant import SpecError, State, derive, equilibrium, load_text, simulate
-from pliant.parts.mesh.edges import MembraneEdges, ShellEdges
+from pliant.parts.mesh.base import MembraneEdges, ShellEdges
 
 NET = """\
 pliant: 1

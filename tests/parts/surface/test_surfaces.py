@@ -41,6 +41,20 @@ def test_a_cylinder_is_round_on_its_side_and_flat_at_its_ends() -> None:
     assert gap(endless, 0.07, 50.0, 0.0) == pytest.approx(0.01, abs=1e-9)
 
 
+@pytest.mark.parametrize("shape", ["surfaces", "bodies"])
+def test_an_ellipsoid_is_one_within_a_hundredth_of_its_semi_axes(shape: str) -> None:
+    eqs = ball("type: ellipsoid, semi_axes: [5 cm, 8 cm, 3 cm]")
+    if shape == "bodies":
+        text = BALL.format(surface="type: plane").replace("between: [ball, thing]", "between: [ball, egg]")
+        egg = "egg: {mass: 1 kg, parent: world, shape: {type: ellipsoid, semi_axes: [5 cm, 8 cm, 3 cm]}}, ball:"
+        eqs = pliant.derive(load_text(text.replace("ball:", egg, 1)))
+    for axis, reach in enumerate((0.05, 0.08, 0.03)):
+        for side in (-1, 1):
+            place = np.zeros(3)
+            place[axis] = side * (reach + 0.03)
+            assert gap(eqs, *place) == pytest.approx(0.02, abs=0.01 * reach)
+
+
 @pytest.mark.parametrize("suffix", ["stl", "obj", "ply"])
 def test_a_mesh_keeps_what_is_outside_out_and_pushes_out_what_is_inside(tmp_path: Path, suffix: str) -> None:
     mesh = trimesh.creation.torus(major_radius=60, minor_radius=20, major_sections=96, minor_sections=48)

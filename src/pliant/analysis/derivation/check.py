@@ -6,18 +6,17 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
+from pliant.analysis.base import analysis_faults
 from pliant.analysis.derivation.rod_coordinates import rod_coordinate_faults
-from pliant.analysis.listed import analysis_faults
 from pliant.engine.model.model import compile_model
 from pliant.language.arguments import mapping
 from pliant.language.faults import Fault, SpecError
-from pliant.language.settings import with_parameters
+from pliant.language.parameter import with_parameters
 from pliant.language.source import Source, with_variant
 from pliant.robot.attached_models import source_within, unattached
-from pliant.robot.building import sorted_faults
 from pliant.robot.flattening import flatten
 from pliant.robot.reader import model_source
-from pliant.robot.robot import RobotSpec
+from pliant.robot.robot import RobotSpec, sorted_faults
 
 MOST_ELEMENTS = 5000
 """Number of rod elements above which a robot is not built for a check or a table, because that would take seconds."""

@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from pliant.engine.model.build import Build
 from pliant.language.faults import Fault
 from pliant.language.message_text import suggestion
 from pliant.language.names import Reference
 from pliant.language.traversal import collections, leaves
 from pliant.language.units import parse_unit
+from pliant.parts.assembly.build import Build
 from pliant.parts.rod.rod import Rod
 from pliant.parts.rod.strains import LABELS
-from pliant.robot.building import sorted_faults
 from pliant.robot.flattening import flat_spec, flatten_all
-from pliant.robot.robot import RobotSpec
-from pliant.robot.rods import Finding
+from pliant.robot.robot import RobotSpec, sorted_faults
 from pliant.robot.semantic_checks import SemanticChecks, UnreadableEntries
-from pliant.robot.structure import of_a_rod
+from pliant.robot.structure import Finding, of_a_rod
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,19 @@ import numpy as np
 import scipy
 
 from pliant.analysis.linear.small_motion import at_rest, first_order, largest_force
-from pliant.analysis.numerics.quadratic_eigenvalues import ROUND_OFF, Eigenpairs, eigenpairs
+from pliant.analysis.numerics.quadratic_eigenvalues import (
+    ROUND_OFF,
+    Eigenpairs,
+    NotConverged,
+    SparseMatrices,
+    eigenpairs,
+    lowest_eigenpairs,
+)
 from pliant.analysis.numerics.saddle import on_allowed_motions
-from pliant.analysis.numerics.sparse_eigenvalues import NotConverged, SparseMatrices, lowest_eigenpairs
 from pliant.analysis.statics.stability import is_symmetric, judge_large, stiffness_scaling
-from pliant.engine.binding import Binding
+from pliant.engine.binding import Binding, LinearizedEquations
 from pliant.engine.contacts import contacts_at
 from pliant.engine.equations import Equations
-from pliant.engine.linearized import LinearizedEquations
 from pliant.engine.state import State
 
 DENSE_UP_TO = 500

@@ -81,15 +81,9 @@ class MethodChoice:
 
 
 def choose_method(
-    bound: Binding,
-    begin: float,
-    end: float,
-    q: np.ndarray,
-    v: np.ndarray,
-    *,
-    rate: float | None = None,
+    bound: Binding, begin: float, end: float, q: np.ndarray, v: np.ndarray, *, rate: float | None = None,
     **tolerances: float,
-) -> MethodChoice:
+) -> MethodChoice:  # fmt: skip
     """The integrator for a run; `tolerances`: rtol and atol if given; `rate`: the fastest one at the start [1/s], if known."""
     system = bound.system
     if system.contacts.laws and not tolerances and _is_crowd(bound):

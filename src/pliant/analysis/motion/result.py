@@ -30,10 +30,10 @@ from pliant.analysis.numerics.result import (
     Timing,
     no_such,
     profile_axes,
+    versions,
 )
 from pliant.analysis.numerics.state import AssembledState
 from pliant.analysis.numerics.status import Status
-from pliant.analysis.numerics.versions import versions
 from pliant.analysis.remark import Remark, remarks_on
 from pliant.analysis.result import AnalysisResult, Examined, Sheet
 from pliant.engine.binding import Binding
@@ -47,8 +47,7 @@ from pliant.language.limits import STOPPED_BY_TIME
 from pliant.language.message_text import describe, suggestion, unit_text
 from pliant.language.names import instances_of, outputs_named, stacked, with_repeated
 from pliant.language.provided import called
-from pliant.language.recording import Recording
-from pliant.language.table_files import FORMATS
+from pliant.language.recording import FORMATS, Recording
 
 if TYPE_CHECKING:
     import xarray
@@ -364,13 +363,8 @@ class Result(AnalysisResult):
         components = [part for name in self.output_names for part in self.parts(name)]
         rates = [f"d({name})/dt" for name in data.names("rate")]
         kinds = (
-            self.output_names,
-            components,
-            data.names("frame"),
-            data.names("coordinate"),
-            data.names("input"),
-            rates,
-        )
+            self.output_names, components, data.names("frame"), data.names("coordinate"), data.names("input"), rates,
+        )  # fmt: skip
         return list(dict.fromkeys(name for names in kinds for name in names))
 
     def __getitem__(self, name: str) -> Track:
@@ -674,22 +668,10 @@ def _variables(motion: SavedStates, derived: DerivedQuantities) -> dict[str, Var
     }
     for k, name in enumerate(ENERGIES):
         about = {"long_name": f"{name} energy", "units": "J"}
-        variables[name] = ("time",), partial(_column, derived, k), about
+        variables[name] = ("time",), lambda k=k: derived.energies[:, k], about  # type: ignore[misc]
     for name, dimension in FRAME_PARTS.items():
-        variables[f"frame_{name}"] = ("time", "frame", dimension), partial(_frames, derived, name), {}
+        variables[f"frame_{name}"] = ("time", "frame", dimension), partial(derived.frames, name), {}
     return variables
-
-
-def _column(derived: DerivedQuantities, k: int) -> np.ndarray:
-    return derived.energies[:, k]
-
-
-def _frames(derived: DerivedQuantities, name: str) -> np.ndarray:
-    return derived.frames(name)
-
-
-def _outputs(derived: DerivedQuantities, name: str) -> np.ndarray:
-    return derived.outputs[name]
 
 
 def _output_variables(
@@ -700,7 +682,7 @@ def _output_variables(
     for name, unit in output_units(eqs.model).items():
         axis = f"output.{name}.{'arc_length' if name in profiles else 'part'}"
         dimensions = ("time",) if output_size(eqs.model, name) == 1 else ("time", axis)
-        variables[f"output.{name}"] = dimensions, partial(_outputs, derived, name), {"units": unit}
+        variables[f"output.{name}"] = dimensions, lambda name=name: derived.outputs[name], {"units": unit}  # type: ignore[misc]
     return variables
 
 

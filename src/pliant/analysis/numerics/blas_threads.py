@@ -33,7 +33,14 @@ class _Limit:
     @functools.cached_property
     def libraries(self) -> list[Any]:
         """BLAS libraries of NumPy and SciPy, located once."""
-        _load_blas_of_scipy()
+        # load the library that SciPy uses: it can be limited only after it is loaded. Wheels ship one with the
+        # package; otherwise SciPy uses NumPy's. Importing `scipy.linalg` would also load it, but takes fifty times as
+        # long
+        package = Path(scipy.__path__[0])
+        for folder in (package.with_name("scipy.libs"), package / ".dylibs"):
+            for library in folder.glob("*openblas*"):
+                with suppress(OSError):  # loaded, or rejected, by the code that needs it
+                    ctypes.CDLL(str(library))
         return list(ThreadpoolController().select(user_api="blas").lib_controllers)
 
     def enter(self) -> None:
@@ -63,19 +70,6 @@ class _Limit:
         """Reset the count in a forked process, in which the threads that needed the limit do not exist."""
         self.lock, self.users = threading.Lock(), 0
         self._lift()
-
-
-def _load_blas_of_scipy() -> None:
-    """Load the library that SciPy uses: it can be limited only after it is loaded.
-
-    Wheels ship one with the package; otherwise SciPy uses NumPy's. Importing `scipy.linalg` would also load it, but takes fifty
-    times as long.
-    """
-    package = Path(scipy.__path__[0])
-    for folder in (package.with_name("scipy.libs"), package / ".dylibs"):
-        for library in folder.glob("*openblas*"):
-            with suppress(OSError):  # loaded, or rejected, by the code that needs it
-                ctypes.CDLL(str(library))
 
 
 _LIMIT = _Limit()

@@ -3,14 +3,8 @@
 The attribute `format` names the kind of file and the version of its layout (`pliant-result-2`). The last 80 bytes of a file are
 a line of text with the SHA-256 of all bytes before it. They lie behind the end that HDF5's own head states, so HDF5, and with
 it netCDF and xarray, reads the file as if they were not there. HDF5 itself does not notice most damage, and one wrong byte
-among its tables can make it loop forever; so Pliant compares the checksum before HDF5 sees a file. Every changed byte is found:
-before the line it changes the sum, in the line the stated sum, and without a valid line the file is
-longer than its header states.
-
-The checksum detects accidents. An untrusted file may have a valid one, so the content is checked as well before it
-is read (`pliant.io.result_reader`).
-
-Layouts so far: 1 (without a checksum) and 2.
+among its tables can make it loop forever; so Pliant compares the checksum before HDF5 sees a file. A checksum finds
+accidents, not intent.
 """
 
 from __future__ import annotations
@@ -34,7 +28,6 @@ SLASH = "::"
 """Replacement of the slash of `leg1/tip` in files: names of netCDF variables and dimensions must not contain a slash, and names of
 models do not contain this text."""
 
-SIGNATURE = b"\x89HDF\r\n\x1a\n"
 LINE_BEGIN = b"\npliant sha256 "
 LINE_SIZE = len(LINE_BEGIN) + 64 + 1
 
@@ -70,28 +63,19 @@ def partial_path(path: str | os.PathLike[str]) -> Path:
     return whole.with_name(f"{whole.stem}.partial{whole.suffix}")
 
 
-def has_checksum(path: Path) -> bool:
-    """Whether a file contains the checksum of its content; False if it may be a file of layout 1.
-
-    Raises ResultFileError if the checksum differs, or if the file was not written by Pliant; OSError if it cannot be read.
-    """
-    with path.open("rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        head = file.read(64)
-        if not head.startswith(SIGNATURE):
-            raise ResultFileError(f"{path} is not a result file: it is not netCDF (version 4)")
-        file.seek(max(0, size - LINE_SIZE))
-        line = file.read()
-        if line.startswith(LINE_BEGIN):
-            file.seek(0)
-            if line == _line(_checksum(file, size - LINE_SIZE)):
-                return True
-            raise ResultFileError(f"{path} is damaged: its checksum differs. Create it again, or use a backup.")
-        if size != _stated_size(head):
-            raise ResultFileError(
-                f"{path} is damaged or truncated: its length differs from the stated one. Create it again, or use a backup."
-            )
-        return False
+def compare_checksum(path: Path) -> None:
+    """Raise ResultFileError if a file does not end in the checksum of its content, or cannot be read."""
+    try:
+        with path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size - LINE_SIZE
+            is_whole = size > 0 and _line(_checksum(file, size)) == file.read()
+    except OSError as reason:
+        raise ResultFileError(f"cannot read {path}: {reason.strerror or reason}") from None
+    if not is_whole:
+        raise ResultFileError(
+            f"{path} is not a result of this program, or it is damaged: its checksum is missing or differs. Create it again, or "
+            "use a backup."
+        )
 
 
 def _line(checksum: hashlib._Hash) -> bytes:
@@ -105,12 +89,6 @@ def _checksum(file: Any, size: int) -> hashlib._Hash:
         found.update(piece)
         size -= len(piece)
     return found
-
-
-def _stated_size(head: bytes) -> int:
-    """The end of an HDF5 file according to its header; its offset depends on the version of the header."""
-    at = {0: 40, 1: 44}.get(head[8] if len(head) > 8 else 0, 28)
-    return int.from_bytes(head[at : at + 8], "little")
 
 
 def _by_this_thread() -> AbstractContextManager[Any]:

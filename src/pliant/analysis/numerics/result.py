@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 
 import numpy as np
 
+from pliant._version import __version__
 from pliant.analysis.numerics.labelled_arrays import Variable
 from pliant.language.message_text import suggestion
+
+
+def versions() -> dict[str, str]:
+    """Versions of the packages that a run depends on."""
+    return {
+        "pliant": __version__,
+        "casadi": version("casadi"),
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+    }
+
 
 ENERGIES = ("kinetic", "potential", "dissipated", "supplied")
 ADDED = "added"

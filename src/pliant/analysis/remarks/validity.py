@@ -11,22 +11,28 @@ from typing import Any
 import numpy as np
 import scipy
 
-from pliant.analysis.numerics.law_ranges import law_range_texts
+from pliant.analysis.numerics.law_ranges import (
+    Poses,
+    helices,
+    law_range_texts,
+    model_strains,
+    parameter_values,
+    strains_times_length,
+)
 from pliant.analysis.numerics.loop_closure import SILENT_BELOW
-from pliant.analysis.numerics.rod_strains import Poses, helices, model_strains, parameter_values, strains_times_length
 from pliant.analysis.remark import Words, joined, remark
 from pliant.engine.binding import Binding
 from pliant.engine.equations import Equations
-from pliant.engine.model.entries import RodStation
 from pliant.engine.model.model import Model
-from pliant.engine.model.system import FrameForceInstance
 from pliant.language.arrays import distinct
 from pliant.language.evaluate import depends_on_state
+from pliant.parts.assembly.entries import RodStation
+from pliant.parts.assembly.system import FrameForceInstance
 from pliant.parts.formula.relative import ENDS
 from pliant.parts.link import BEAM, ROPE, Beam
 from pliant.parts.mesh import Membrane, Shell
-from pliant.parts.mesh.edges import EDGE
-from pliant.parts.output.elements import ConstraintOutput, ReactionOutput
+from pliant.parts.mesh.base import EDGE
+from pliant.parts.output.quantities import ConstraintOutput, ReactionOutput
 from pliant.parts.rod.base import TURN_SHARE
 from pliant.parts.rod.properties import material_entries
 from pliant.parts.rod.rod import Rod

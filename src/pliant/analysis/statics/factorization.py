@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import scipy
 
-from pliant.analysis.numerics.independent_coordinates import null_space
+from pliant.analysis.numerics.saddle import null_space
 from pliant.analysis.statics.stability import is_symmetric, negative_eigenvalues, stiffness_scaling
-from pliant.engine.linearized import LinearizedEquations
+from pliant.engine.binding import LinearizedEquations
 
 
 @dataclass(frozen=True)
@@ -193,16 +193,11 @@ def _has_no_negative(A: np.ndarray, J: np.ndarray) -> bool:
     if len(J):
         Z = null_space(J)
         A = Z.T @ A @ Z
-    if _is_positive(0.5 * (A + A.T)):
+    if bool(scipy.linalg.lapack.dpotrf(0.5 * (A + A.T), lower=1)[1] == 0):
         return True  # much faster than eigenvalues
     values = scipy.linalg.eigvals(A)
     real = values.real[np.abs(values.imag) <= TOLERANCES.real * np.abs(values)]
     return bool(real.min(initial=np.inf) > -TOLERANCES.neutral)
-
-
-def _is_positive(A: np.ndarray) -> bool:
-    """Whether a symmetric matrix is positive definite."""
-    return bool(scipy.linalg.lapack.dpotrf(A, lower=1)[1] == 0)
 
 
 def _block_eigenvalues(packed: np.ndarray, pivots: np.ndarray) -> np.ndarray:

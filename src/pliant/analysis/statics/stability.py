@@ -12,16 +12,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy
 
-from pliant.analysis.numerics.independent_coordinates import null_space
-from pliant.analysis.numerics.quadratic_eigenvalues import EPS, MasslessMotion, eigenpairs
-from pliant.analysis.numerics.saddle import on_allowed_motions
-from pliant.analysis.numerics.sparse_eigenvalues import (
+from pliant.analysis.numerics.quadratic_eigenvalues import (
+    EPS,
+    MasslessMotion,
     NotConverged,
     SparseMatrices,
+    eigenpairs,
     lowest_eigenpairs,
     lowest_real_modes,
 )
-from pliant.engine.linearized import LinearizedEquations
+from pliant.analysis.numerics.saddle import null_space, on_allowed_motions
+from pliant.engine.binding import LinearizedEquations
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,9 @@ def stiffness_scaling(at: LinearizedEquations) -> np.ndarray:
     """
     square = at.rate_sizes**2
     stiffness, mass = square * np.abs(at.stiffness.diagonal()), square * np.abs(at.mass.diagonal())
-    fastest = np.max(np.divide(stiffness, mass, out=np.zeros_like(mass), where=mass > 0), initial=0.0)
+    fastest = np.max(
+        np.divide(stiffness, mass, out=np.zeros_like(mass), where=mass > 1e-14 * mass.max(initial=0.0)), initial=0.0
+    )
     size = stiffness + 1e-8 * fastest * mass
     floor = 1e-12 * size.max(initial=0.0)
     return np.asarray(at.rate_sizes / np.sqrt(np.maximum(size, floor if floor > 0 else 1.0)))
@@ -347,7 +350,19 @@ def growth(K: np.ndarray, C: np.ndarray, M: np.ndarray) -> GrowthRates:
     try:
         pairs = eigenpairs(K, C, M)
     except MasslessMotion:
-        return _massless_growth(K, C, M)
+        # growth if some motions have no mass: they follow the others immediately, or creep against their dampers
+        f, mass = len(K), max(float(np.linalg.norm(M, 2)), 1e-300)
+        unit = np.sqrt(max(float(np.linalg.norm(K, 2)), 1e-300) / mass)
+        A = np.block([[np.zeros((f, f)), np.eye(f)], [-K / (unit**2 * mass), -C / (unit * mass)]])
+        B = np.block([[np.eye(f), np.zeros((f, f))], [np.zeros((f, f)), M / mass]])
+        alpha, beta = scipy.linalg.eig(A, B, right=False, homogeneous_eigvals=True)
+        finite = np.abs(beta) > 1e3 * EPS * np.maximum(np.abs(alpha), np.linalg.norm(B, 2))
+        if not finite.any():
+            return GrowthRates(0, 0, 0.0, judged=False)
+        values = unit * alpha[finite] / beta[finite]
+        doubts = 1e-9 * np.abs(values).max() + 1e-7 * np.abs(values)
+        half = values.imag >= 0
+        return _growth_of(values[half], doubts[half])
     return _growth_of(pairs.values, pairs.doubts)
 
 
@@ -362,19 +377,3 @@ def _growth_of(values: np.ndarray, doubts: np.ndarray) -> GrowthRates:
     how = f"flutters at {abs(worst.imag) / (2 * np.pi):.3g} Hz" if abs(worst.imag) > 1e-6 * abs(worst) else "gives way"
     words = f"it {how} and grows by a factor e in {1 / worst.real:.3g} s"
     return GrowthRates(int(twice[grows].sum()), neutral, float(worst.real), words)
-
-
-def _massless_growth(K: np.ndarray, C: np.ndarray, M: np.ndarray) -> GrowthRates:
-    """Growth if some motions have no mass: they follow the others immediately, or creep against their dampers."""
-    f, mass = len(K), max(float(np.linalg.norm(M, 2)), 1e-300)
-    unit = np.sqrt(max(float(np.linalg.norm(K, 2)), 1e-300) / mass)
-    A = np.block([[np.zeros((f, f)), np.eye(f)], [-K / (unit**2 * mass), -C / (unit * mass)]])
-    B = np.block([[np.eye(f), np.zeros((f, f))], [np.zeros((f, f)), M / mass]])
-    alpha, beta = scipy.linalg.eig(A, B, right=False, homogeneous_eigvals=True)
-    finite = np.abs(beta) > 1e3 * EPS * np.maximum(np.abs(alpha), np.linalg.norm(B, 2))
-    if not finite.any():
-        return GrowthRates(0, 0, 0.0, judged=False)
-    values = unit * alpha[finite] / beta[finite]
-    doubts = 1e-9 * np.abs(values).max() + 1e-7 * np.abs(values)
-    half = values.imag >= 0
-    return _growth_of(values[half], doubts[half])

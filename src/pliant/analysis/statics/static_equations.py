@@ -7,9 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from pliant.analysis.numerics.saddle import balancing_multipliers
-from pliant.engine.binding import GRAVITY, Binding
+from pliant.engine.binding import GRAVITY, Binding, LinearizedEquations, on_pattern
 from pliant.engine.contacts import from_here
-from pliant.engine.linearized import LinearizedEquations, on_pattern
 
 ROUND_OFF, NO_STIFFNESS = 1e-12, 1e-12
 """Forces below the first fraction of the acting forces, or of moments of the weight over the robot's size, are zero along

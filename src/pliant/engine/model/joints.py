@@ -7,21 +7,23 @@ from typing import Any
 
 import casadi as ca
 
-from pliant.engine.model.build import Build
-from pliant.engine.model.entries import CoordinateEntry, NodePlan
-from pliant.engine.model.system import Element
 from pliant.language.evaluate import Coefficient
 from pliant.language.scalar import AS_AT_START
+from pliant.parts.assembly.build import Build
+from pliant.parts.assembly.entries import CoordinateEntry, NodePlan
+from pliant.parts.assembly.system import Element
 from pliant.parts.body import Body, InertiaMatrix
 from pliant.parts.geometry import se3
 from pliant.parts.geometry.se3 import Pose
-from pliant.parts.joint.coordinate import Coordinate, LengthCoordinate, Orientation
-from pliant.parts.joint.coordinate_force import (
+from pliant.parts.joint.coordinate import (
     CONSTANTS,
     DIRECTION,
     ORIENTATION,
     ORIENTATION_FORCE,
     CoefficientCoordinates,
+    Coordinate,
+    LengthCoordinate,
+    Orientation,
     armature,
     coordinate_force,
     varying_force,
@@ -102,25 +104,21 @@ def _coordinate(build: Build, spec: Coordinate | Orientation, name: str, q_at: i
         start = build.quaternion(build.rotation(spec.initial))
         build.start(start, [build.value(rate) for rate in spec.rate])
         if spec.spring is not None or any(x != 0 for x in (*spec.damper, *spec.input)):
-            _orientation_forces(build, spec, name, q_at, v_at, start)
+            stiffness, rest = (0.0,) * 3, [1.0, 0.0, 0.0, 0.0]
+            if spec.spring is not None:
+                stiffness = tuple(map(build.value, spec.spring.coefficient))
+                if isinstance(spec.spring.rest, str):  # as at start
+                    rest = start
+                elif spec.spring.rest:
+                    rest = build.quaternion(build.rotation(spec.spring.rest))
+            constants = ORIENTATION.write(stiffness=stiffness, damping=tuple(map(build.value, spec.damper)), rest=rest)
+            build.coordinate_force(ORIENTATION_FORCE, q_at, v_at, constants, spec.input, name)
         return q_at + Quaternion().q_size, v_at + Quaternion().v_size, None
     initial, rate = build.value(spec.initial), build.value(spec.rate)  # type: ignore[attr-defined]
     if spec.motion is not None:  # type: ignore[attr-defined]
         initial, rate = build.at_start(spec.motion)  # type: ignore[attr-defined]
     build.start([initial], [rate])
     return q_at + 1, v_at + 1, initial
-
-
-def _orientation_forces(build: Build, spec: Orientation, name: str, q_at: int, v_at: int, start: list[Any]) -> None:
-    stiffness, rest = (0.0,) * 3, [1.0, 0.0, 0.0, 0.0]
-    if spec.spring is not None:
-        stiffness = tuple(map(build.value, spec.spring.coefficient))
-        if isinstance(spec.spring.rest, str):  # as at start
-            rest = start
-        elif spec.spring.rest:
-            rest = build.quaternion(build.rotation(spec.spring.rest))
-    constants = ORIENTATION.write(stiffness=stiffness, damping=tuple(map(build.value, spec.damper)), rest=rest)
-    build.coordinate_force(ORIENTATION_FORCE, q_at, v_at, constants, spec.input, name)
 
 
 def _armature(build: Build, element: Element, coordinates: list[Coordinate | Orientation]) -> None:

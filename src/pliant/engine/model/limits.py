@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import numpy as np
 
 from pliant.engine.model.model import Model
 from pliant.language.arguments import ArgumentError
-from pliant.language.batched_checks import Refusals, refusals
 from pliant.language.faults import ExpressionError, SpecError
 from pliant.language.parameter import Environment, range_problem
-from pliant.robot.value_problems import ValueChecks
+from pliant.robot.semantic_checks import ValueChecks
 
 # Round-off of a value that was computed to be at its limit.
 ROUND_OFF = 1e-12
@@ -106,4 +105,61 @@ def _names_behind(model: Model) -> dict[str, frozenset[str]]:
     for name, spec in model.spec.parameters.items():
         written = (spec.value, spec.minimum, spec.maximum)
         found[name] = frozenset({name}).union(*(model.environment.uses(x) for x in written if isinstance(x, str)))
+    return found
+
+
+Refusals = list[Exception | None]
+"""The error of each case, or None."""
+
+
+class CasesDiffer(Exception):
+    """Raised where cases would take different branches; `who` is true for the cases of one branch."""
+
+    def __init__(self, who: np.ndarray) -> None:
+        super().__init__("cases differ")
+        self.who = who
+
+
+class BatchedValue(np.ndarray):
+    """Values of one quantity in several cases. Conversion to bool or float raises CasesDiffer if the cases differ."""
+
+    def __bool__(self) -> bool:
+        each = np.asarray(self, dtype=bool)
+        if each.all() or not each.any():
+            return bool(each.flat[0])
+        raise CasesDiffer(each)
+
+    def __float__(self) -> float:
+        each = np.asarray(self)
+        same = each == each.flat[0]
+        if same.all():
+            return float(each.flat[0])
+        raise CasesDiffer(same)
+
+
+def refusals(
+    values: Mapping[str, np.ndarray],
+    check: Callable[[Mapping[str, Any]], object],
+    refuse: Callable[[Mapping[str, float]], Exception | None],
+) -> Refusals:
+    """The error of each of several cases.
+
+    values: one value per case, by name. check: raises an exception if a group of cases (with a `BatchedValue` for each name) is
+    not valid. refuse: the error of a single case, or None; it is called for cases that do not pass as part of a group.
+    """
+    count = len(next(iter(values.values()), np.zeros(1)))
+    found: Refusals = [None] * count
+    waiting = [np.arange(count)] if count else []
+    while waiting:
+        group = waiting.pop()
+        if len(group) == 1:
+            found[group[0]] = refuse({name: float(x[group[0]]) for name, x in values.items()})
+            continue
+        try:
+            with np.errstate(divide="raise", over="raise", invalid="raise"):
+                check({name: x[group].view(BatchedValue) for name, x in values.items()})
+        except CasesDiffer as split:
+            waiting += [group[split.who], group[~split.who]]
+        except Exception:  # any type: `refuse` finds it in the case that causes it
+            waiting += np.array_split(group, 2)
     return found

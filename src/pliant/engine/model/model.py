@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import pickle
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -14,23 +16,44 @@ from weakref import WeakValueDictionary
 import casadi as ca
 import numpy as np
 
-from pliant.engine.model.build import Build
 from pliant.engine.model.enclosures import located
-from pliant.engine.model.entries import ArcEntry, CarriedNode, CoordinateEntry, Requirement, RodStation, TurnLimit
 from pliant.engine.model.inputs import InputPlan, plan_inputs
 from pliant.engine.model.joints import add_joint, tie_coordinates
-from pliant.engine.model.signals import PrescribedPosition
-from pliant.engine.model.system import PartContributions, System
 from pliant.language.arguments import ArgumentError, mapping, number
 from pliant.language.base import FromFiles
 from pliant.language.faults import ExpressionError
-from pliant.language.garbage_collection import no_collection
 from pliant.language.message_text import suggestion
 from pliant.language.parameter import Environment
 from pliant.language.traversal import collections, leaves
+from pliant.parts.assembly.build import Build
+from pliant.parts.assembly.entries import (
+    ArcEntry,
+    CarriedNode,
+    CoordinateEntry,
+    Requirement,
+    RodStation,
+    StrainSample,
+    TurnLimit,
+)
+from pliant.parts.assembly.signals import PrescribedPosition
+from pliant.parts.assembly.system import PartContributions, System
 from pliant.parts.constraint import ROWS
-from pliant.parts.rod.stations import StrainSample
 from pliant.robot.robot import RobotSpec
+
+
+@contextmanager
+def no_collection() -> Iterator[None]:
+    """Disable garbage collection in the enclosed code: when hundreds of thousands of persistent objects are created,
+    repeated collections take as long as the work itself. Also a decorator. The setting is per process: if it was off
+    it stays off, and if threads overlap, the one that found it on restores it."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
 
 SI_HINT = "a value in SI units, without a unit"
 """How values are given in Python."""
@@ -321,6 +344,9 @@ def compile_model(
     been filled in.
     """
     build = build_tree(flat)
+    if flat.world.fluid is not None:
+        build.system.owner = ("world", "fluid")
+        flat.world.fluid.apply(build)
     for collection in ("links", "tendons", "surfaces", "contacts", "loads", "constraints"):
         for name, part in getattr(flat, collection).items():
             build.system.owner = (collection, name)

@@ -251,15 +251,9 @@ class TimeFunction:
 
 
 def sampled(
-    function: Callable[[float], float],
-    begin: float,
-    end: float,
-    *,
-    jumps: Sequence[float] = (),
-    name: str = "function",
-    pieces: int = SAMPLING.first_pieces,
-    surveyed: bool = True,
-) -> TimeSeries:
+    function: Callable[[float], float], begin: float, end: float, *, jumps: Sequence[float] = (),
+    name: str = "function", pieces: int = SAMPLING.first_pieces, surveyed: bool = True,
+) -> TimeSeries:  # fmt: skip
     """A function of time [s] between two times as a piecewise polynomial, with an error of 1e-10 of its range.
 
     Jumps, kinks and pulses are located; known ones are given by `jumps`. pieces: initial number of pieces. surveyed: whether there
@@ -342,7 +336,12 @@ class _Pieces:
         self._value = self.function(self._time)
         self._saw(self._value)
         if len(self._low):
-            self._reopen()
+            # take back pieces that differ from the survey
+            order = np.argsort(self._low)
+            self._low, self._high, self._poly = self._low[order], self._high[order], self._poly[order]
+            wrong = self._wrong(self._low, self._high, self._poly)
+            self._spans = np.column_stack([self._low, self._high])[wrong]
+            self._low, self._high, self._poly = self._low[~wrong], self._high[~wrong], self._poly[~wrong]
         self.fit()
 
     def _wrong(self, low: np.ndarray, high: np.ndarray, poly: np.ndarray) -> np.ndarray:
@@ -359,14 +358,6 @@ class _Pieces:
         wrong = np.zeros(len(low), dtype=bool)
         wrong[np.searchsorted(np.cumsum(count), off, side="right")] = True
         return wrong
-
-    def _reopen(self) -> None:
-        """Take back pieces that differ from the survey."""
-        order = np.argsort(self._low)
-        self._low, self._high, self._poly = self._low[order], self._high[order], self._poly[order]
-        wrong = self._wrong(self._low, self._high, self._poly)
-        self._spans = np.column_stack([self._low, self._high])[wrong]
-        self._low, self._high, self._poly = self._low[~wrong], self._high[~wrong], self._poly[~wrong]
 
     def fit(self) -> None:
         """Divide what is left until every piece is a polynomial."""

@@ -1,4 +1,4 @@
-/* Evaluations under one signature, for a caller that lists them in a table (engine/calls.py): arguments by name, results
+/* Evaluations under one signature, for a caller that lists them in a table (engine/program.py): arguments by name, results
  * copied into arrays of the caller. The workspace is not read after they have returned. */
 #include <math.h>
 #include <stdlib.h>

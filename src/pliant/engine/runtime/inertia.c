@@ -161,9 +161,20 @@ static void single_out(pl_work *w) {
   w->inertia_singled = 1;
 }
 
-/* dW/dt from the node's acceleration and a */
+/* Gravity seen from the frame: what its acceleration lacks of that of a ground without weight. */
+static void local_gravity(const pl_work *w, const inertia *x, double *out) {
+  const double *R = x->pose;
+  for (int i = 0; i < 3; ++i) out[i] = R[3 * i] * w->theta[0] + R[3 * i + 1] * w->theta[1] + R[3 * i + 2] * w->theta[2];
+}
+
+/* dW/dt from the node's acceleration and a; without that of the ground by gravity if it has no weight */
 static void body_accelerations(const pl_work *w, const inertia *x, const double *a, double *out) {
   twist_to_local(x->pose, w->A + 6 * x->node, out);
+  if (w->T->inertia_weightless[x->i]) {
+    double g[3];
+    local_gravity(w, x, g);
+    for (int i = 0; i < 3; ++i) out[i] += g[i];
+  }
   gather_own(w->T, x->i, a, out + 6);
 }
 
@@ -245,8 +256,51 @@ void pl_inertia_articulated(pl_work *w) {
   memset(w->own_m, 0, T->n_d * sizeof(double));
   PL_EACH_BATCH(b, T->n_inertia_run, T->inertia_run) {
     const inertias x = side_by_side(w, &b, slot++);
+    if (T->inertia_weightless[b.first]) continue;
     add_rigid(w, &x);
     if (x.k) PL_BY_SIZE(add_moving, x.k, w, &x);
+  }
+}
+
+/* X T for T = diag(world twists seen from the frame, 1), columns of n numbers in place. */
+static void columns_from_world(const inertia *x, double *X) {
+  for (int i = 0; i < x->n; ++i) {
+    double *y = X + i, turned[6], force[6];
+    for (int j = 0; j < 6; ++j) force[j] = y[x->n * j];
+    wrench_to_world(x->pose, force, turned); /* a row is a wrench: its work on twists stays the same */
+    for (int j = 0; j < 6; ++j) y[x->n * j] = turned[j];
+  }
+}
+
+/* T' X, columns of n numbers in place. */
+static void rows_to_world(const inertia *x, int columns, double *X) {
+  for (int j = 0; j < columns; ++j) {
+    double F[6];
+    wrench_to_world(x->pose, X + x->n * j, F);
+    memcpy(X + x->n * j, F, sizeof F);
+  }
+}
+
+/* For articulated bodies: inertia without weight, any symmetric matrix, is added to the full one of its node. */
+void pl_inertia_weightless(pl_work *w) {
+  const pl_tables *T = w->T;
+  double *M = w->temporary.Y_W;
+  for (int i = 0; i < T->n_inertia; ++i) {
+    const inertia x = get(w, i);
+    double g[3], F[6];
+    if (!x.node || !T->inertia_weightless[i]) continue;
+    single_out(w);
+    double *IA = w->IA + FULL * x.node, *pA = w->pA + COLUMN * x.node, *f = w->temporary.column;
+    local_gravity(w, &x, g);
+    memcpy(f, x.h, 6 * sizeof(double));
+    add_product(6, 3, x.M, g, f);
+    wrench_to_world(x.pose, f, F);
+    memcpy(M, x.M, 36 * sizeof(double));
+    columns_from_world(&x, M), rows_to_world(&x, 6, M);
+    for (int j = 0; j < 6; ++j) {
+      pA[ROW(j)] += F[j];
+      for (int k = 0; k < 6; ++k) IA[COLUMN * j + ROW(k)] += M[6 * j + k];
+    }
   }
 }
 
@@ -298,6 +352,12 @@ static void add_frame_product(int n, const double *A, const pl_lanes *x, pl_lane
     y[i] += (A[i] * x[0] + A[n + i] * x[1] + A[2 * n + i] * x[2]) + (A[3 * n + i] * x[3] + A[4 * n + i] * x[4] + A[5 * n + i] * x[5]);
 }
 
+/* Change of the acceleration by gravity, as seen from a frame that is displaced by S: S x (-gravity, 0). */
+static inline void lanes_gravity_change(const pl_work *w, const pl_lanes *S, pl_lanes *out) {
+  const double *g = w->theta;
+  out[0] = S[5] * g[1] - S[4] * g[2], out[1] = S[3] * g[2] - S[5] * g[0], out[2] = S[4] * g[0] - S[3] * g[1];
+}
+
 /* y += M (eta_ddot + eta_dot x V) */
 static void add_acceleration(const inertia *x, const columns *c, const pl_lanes *eta_ddot, const pl_lanes *eta_dot, pl_lanes *y) {
   pl_lanes change[6], local[6];
@@ -321,6 +381,11 @@ static void fill_columns(const pl_work *w, const inertia *x, const double *Y, co
   frame_columns(w, c, w->Av, rate);
   add_acceleration(x, c, rate, S, c->C);
   frame_columns(w, c, w->Vq, Vq), frame_columns(w, c, w->Aq, rate);
+  if (w->T->inertia_weightless[x->i]) {
+    pl_lanes turned[3];
+    lanes_gravity_change(w, S, turned);
+    for (int i = 0; i < 3; ++i) rate[i] += turned[i];
+  }
   lanes_see(c->pose, Vq, local);
   add_frame_product(x->n, Y, local, c->K);
   add_acceleration(x, c, rate, Vq, c->K);
@@ -420,28 +485,9 @@ void pl_inertia_tangent(pl_work *w, const double *q, const double *a) {
   }
 }
 
-/* X T for T = diag(world twists seen from the frame, 1), columns of n numbers in place. */
-static void columns_from_world(const inertia *x, double *X) {
-  for (int i = 0; i < x->n; ++i) {
-    double *y = X + i, turned[6], force[6];
-    for (int j = 0; j < 6; ++j) force[j] = y[x->n * j];
-    wrench_to_world(x->pose, force, turned); /* a row is a wrench: its work on twists stays the same */
-    for (int j = 0; j < 6; ++j) y[x->n * j] = turned[j];
-  }
-}
-
-/* T' X, columns of n numbers in place. */
-static void rows_to_world(const inertia *x, int columns, double *X) {
-  for (int j = 0; j < columns; ++j) {
-    double F[6];
-    wrench_to_world(x->pose, X + x->n * j, F);
-    memcpy(X + x->n * j, F, sizeof F);
-  }
-}
-
 /* Tangents of an inertia, for motions of that frame in world axes and its own coordinates (n x n each):
- *   change of its forces = M (eta_ddot, da) + Y (eta_dot, dv) + Z dq,
- * Z with a column for each of its own rates. Without Y, M alone. */
+ *   change of its forces = M (eta_ddot, da) + Y (eta_dot, dv) + Z dq, or + Z eta without weight,
+ * Z with a column for each of its own rates, or six. Without Y, M alone. */
 void pl_inertia_in_world(pl_work *w, int i, const double *q, const double *a, double *M, double *Y, double *Z) {
   single_out(w);
   const inertia x = get(w, i);
@@ -462,6 +508,13 @@ void pl_inertia_in_world(pl_work *w, int i, const double *q, const double *a, do
     rows_to_world(&x, n, Y), rows_to_world(&x, x.k, Z);
   }
   rows_to_world(&x, n, M);
+  if (!Y || !w->T->inertia_weightless[i]) return;
+  memset(Z, 0, 36 * sizeof(double));
+  for (int j = 3; j < 6; ++j) {
+    double unit[3] = {j == 3, j == 4, j == 5}, turned[3];
+    cross3(w->theta, unit, turned);
+    add_product(6, 3, M, turned, Z + 6 * j);
+  }
 }
 
 /* Add kinetic energy, and that of gravity from the mass moved by a translation of the frame. */
@@ -473,6 +526,7 @@ void pl_inertia_energy(pl_work *w, double *kinetic, double *gravity) {
     memset(momentum, 0, x.n * sizeof(double));
     add_product(x.n, x.n, x.M, x.W, momentum);
     *kinetic += 0.5 * dot(x.n, x.W, momentum);
+    if (w->T->inertia_weightless[i]) continue;
     for (int j = 0; j < 3; ++j) { /* total momentum of a unit velocity along axis j: its moment is h x e_j */
       const double shift[3] = {x.pose[j], x.pose[3 + j], x.pose[6 + j]};
       double *p = w->temporary.rate, F[6];

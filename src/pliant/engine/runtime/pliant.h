@@ -128,6 +128,7 @@ typedef struct pl_work {
   double energy, dissipation, supply;/* of interactions */
   /* articulated bodies */
   double *IA, *pA, *U, *D, *u; /* D holds D^-1; see articulated.c */
+  double *bulk, *least; /* mass and second moments of all that a node carries; what pivots of an element must exceed */
   /* tangents */
   double *B, *Vq, *Av, *Aq, *path;
   double *kernel_blocks; /* own blocks of nodes moved by kernels; see motion_kernels.h */
@@ -202,7 +203,7 @@ enum { PL_INPUT_HELD = 0, PL_INPUT_EXPRESSION = 1, PL_INPUT_SERIES = 2 };
  * before and after its range (`outside`) it is constant, and t becomes the time of the end. */
 int pl_series_piece(const pl_binding *, int i, double *t, int *outside);
 void pl_signals(pl_work *, double t);
-/* Sizes of the signals at t and of what they are sums of, relative to which they have round-off (engine/model/round_off.py); the signals
+/* Sizes of the signals at t and of what they are sums of, relative to which they have round-off (engine/model/inputs.py); the signals
  * of the workspace are those at t afterwards. Inputs, of which the caller provides memory, have such sizes too. */
 void pl_signal_weights(pl_work *, double t, double *of_inputs, double *of_signals);
 
@@ -250,6 +251,7 @@ int pl_forward_derivatives(pl_work *, double t, const double *q, const double *v
 void pl_inertia_values(pl_work *, const double *q, const double *v);
 void pl_inertia_wrenches(pl_work *, const double *a);
 void pl_inertia_articulated(pl_work *);
+void pl_inertia_weightless(pl_work *);
 void pl_inertia_mass(pl_work *);
 void pl_inertia_tangent(pl_work *, const double *q, const double *a);
 void pl_inertia_in_world(pl_work *, int inertia, const double *q, const double *a, double *M, double *Y, double *Z);

@@ -50,6 +50,8 @@ static void body_accelerations(const pl_work *w, const inertias *x, pl_lanes *ou
     const double *from[PL_WIDTH];
     for (int l = 0; l < PL_WIDTH; ++l) from[l] = w->A + 6 * w->T->shared_nodes[2 * pl_instance(&x->of, l) + f];
     lanes_gather(from, 6, A);
+    if (w->T->shared_weightless[x->of.kind])
+      for (int i = 0; i < 3; ++i) A[i] += w->theta[i];
     lanes_see(x->pose[f], A, out + 6 * f);
   }
 }
@@ -88,6 +90,11 @@ static void columns(const pl_work *w, const void *batch, int end, const int *nod
     lanes_see(x->pose[end], Vq + 6 * j, out + 72 + 6 * j);
     lanes_cross_twist(Vq + 6 * j, x->V[end], turned);
     for (int i = 0; i < 6; ++i) y[i] = Aq[6 * j + i] + turned[i];
+    if (w->T->shared_weightless[x->of.kind]) { /* S x (-gravity, 0) */
+      const double *g = w->theta;
+      const pl_lanes *o = S + 6 * j + 3;
+      y[0] += o[2] * g[1] - o[1] * g[2], y[1] += o[0] * g[2] - o[2] * g[0], y[2] += o[1] * g[0] - o[0] * g[1];
+    }
     lanes_see(x->pose[end], y, out + 108 + 6 * j);
     lanes_see(x->pose[0], S + 6 * j, out + 144 + 6 * j);
   }
@@ -195,7 +202,7 @@ void pl_shared_inertia_energy(pl_work *w, double *kinetic, double *gravity) {
     const pl_lanes h[3] = {0.5 * (moment[5] - moment[7]), 0.5 * (moment[6] - moment[2]), 0.5 * (moment[1] - moment[3])};
     for (int l = 0; l < b.count; ++l) {
       *kinetic += PL_LANE(energy, l);
-      for (int i = 0; i < 3; ++i) *gravity -= w->theta[i] * PL_LANE(h[i], l);
+      for (int i = 0; i < 3 && !w->T->shared_weightless[b.kind]; ++i) *gravity -= w->theta[i] * PL_LANE(h[i], l);
     }
   }
 }

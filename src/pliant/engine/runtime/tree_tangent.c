@@ -112,7 +112,11 @@ static void lay_out_interactions(pl_tree *t) {
   int loads = 0, links = 0, first = T->m;
   size_t at = 0;
   for (int g = 0; g < T->n_node; ++g) t->loaded[g] = -1, t->width[g] = NARROW;
-  for (int i = 0; i < T->n_inertia; ++i) load_node(t, T->inertia_node[i], &loads);
+  for (int i = 0; i < T->n_inertia; ++i) {
+    const int g = T->inertia_node[i];
+    load_node(t, g, &loads);
+    if (g && T->inertia_weightless[i]) t->width[g] = WIDE;
+  }
   for (int n = 0; n < count_interactions(T); ++n) {
     pl_link x;
     const int g = interaction(T, n, &x);
@@ -195,6 +199,7 @@ static void add_inertias(pl_work *w, const double *q, const double *a) {
       double *load = t->load + 108 * (size_t)t->loaded[g];
       add_turned(6, 6, 1, M, n, 6, load);
       if (q) add_turned(6, 6, 1, Y, n, 6, load + 36);
+      if (q && T->inertia_weightless[i]) add_turned(6, 6, 1, Z, 6, 6, load + 72);
     }
     if (!k) continue;
     const int e = T->mover_elem[T->inertia_begin[i]], stride = t->stride[e], at = T->elem_v[e];

@@ -1,7 +1,5 @@
 """The three forms of an interaction, and scalar laws shared by several types."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -260,6 +258,8 @@ class Inertia(WithCoordinates):
         functions: of z (or q), which `mass` takes as a fourth argument. Optional.
         velocity_forces: `(pose, q, W, constants) -> h`, the forces on W required by the velocities at `dW/dt = 0`; q, W and a
             last argument as for `mass`. Optional: otherwise computed by differentiating M. Give it if it is shorter.
+        weightless: whether gravity does not act on it, as on added mass: M may then be any symmetric matrix. Only without
+            coordinates.
     """
 
     name: str
@@ -270,11 +270,14 @@ class Inertia(WithCoordinates):
     through: Callable[[Any], Any] | None = None
     functions: Functions | None = None
     velocity_forces: Callable[..., Any] | None = None
+    weightless: bool = False
 
     def __post_init__(self) -> None:
         """Reject unsupported combinations."""
         if self.frames == 2 and self.parts:
             raise ValueError(f"inertia '{self.name}': one between two frames has no coordinates of its own")
+        if self.weightless and self.parts:
+            raise ValueError(f"inertia '{self.name}': one without weight has no coordinates of its own")
 
     @property
     def size(self) -> int:

@@ -10,8 +10,6 @@ and the rest is a change of axes. Differentiating the same force with respect to
 numbers with a kernel about twenty-five times as long.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial

@@ -12,8 +12,6 @@ With friction the tension falls over every point between the ends, in the direct
 `runtime/route_friction.c` computes the same with its derivatives.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Quaternions `[w, x, y, z]` have the shape (... x 4), vectors (... x 3), rotation matrices (... x 3 x 3), twists (... x 6).
 """
 
-from __future__ import annotations
-
 import numpy as np
 import scipy
 

@@ -4,8 +4,6 @@ They are used for shapes with many sections. The arguments are numbers or expres
 a whole, use the formulas themselves.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from typing import Any

@@ -1,7 +1,5 @@
 """Rigid motions: poses `(R, p)`, their exponential and logarithm, transformations of twists."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import casadi as ca

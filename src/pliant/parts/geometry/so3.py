@@ -4,8 +4,6 @@ Functions of an angle that would divide by zero at zero (`sin(x)/x` and similar)
 to their Taylor series below `SERIES_BELOW`, so values and derivatives stay exact to round-off through zero.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple

@@ -1,14 +1,15 @@
-"""Coordinates: the free motions of joints, with start, spring, damper, input or prescribed motion."""
-
-from __future__ import annotations
+"""Coordinates: the free motions of joints, with start, spring, damper, input or prescribed motion, and the forces on them."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
+from dataclasses import dataclass
+from functools import cache
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 import casadi as ca
 
-from pliant.language.base import DRIVES, PUSHES_AWAY, OneOrList, Part, Problem, WordOrList, not_negative, positive
+from pliant.language.base import DRIVES, PUSHES_AWAY, OneOrList, Part, Problem, WordOrList
 from pliant.language.dimension import ANGULAR_DAMPING, DAMPING, Dimension, damping_dimension
+from pliant.language.evaluate import StateFormula, sizes, words
 from pliant.language.message_text import KeyPath
 from pliant.language.names import CoordinateName, Name
 from pliant.language.placement import Rotations
@@ -42,12 +43,19 @@ from pliant.language.scalar import (
     TorqueSignalVector,
     Value,
 )
-from pliant.parts.formula.base import STOPS, CoordinateForce, Effect, stops
-from pliant.parts.motion import Fields, Vector
-
-if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
-
+from pliant.parts.assembly.build import Build
+from pliant.parts.formula.base import (
+    STOPS,
+    CoordinateForce,
+    Effect,
+    Inertia,
+    one_sided,
+    power_law,
+    spring_energy,
+    stops,
+)
+from pliant.parts.geometry import so3
+from pliant.parts.motion import CoordinatePart, Fields, Quaternion, Vector
 
 FRICTION = Fields("size", "slip_speed")
 
@@ -64,11 +72,6 @@ DRY_FRICTION = CoordinateForce("dry_friction", (Vector(1),), FRICTION.size, 0, _
 class Friction(Part):
     """Dry friction: `-size tanh(rate / slip_speed)`. There is no sticking: a load at rest creeps slower than the slip speed."""
 
-    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """The force is not negative, the slip speed is above zero."""
-        yield from not_negative(self, value, self.short_form or "")
-        yield from positive(self, value, "slip_speed")
-
     def apply(self, build: Build, q_at: int, v_at: int, name: str) -> None:
         """Add the friction to the coordinate at these indices of q and v."""
         size, slip_speed = getattr(self, self.short_form or ""), self.slip_speed  # type: ignore[attr-defined]
@@ -81,6 +84,7 @@ class AngleFriction(Friction):
     at rest creeps slower than the slip speed."""
 
     short_form: ClassVar[str | None] = "torque"
+    above_zero, not_below_zero = ("slip_speed",), ("torque",)
 
     torque: Torque
     """Torque while sliding [N m]."""
@@ -93,6 +97,7 @@ class LengthFriction(Friction):
     load at rest creeps slower than the slip speed."""
 
     short_form: ClassVar[str | None] = "force"
+    above_zero, not_below_zero = ("slip_speed",), ("force",)
 
     force: Force
     """Force while sliding [N]."""
@@ -113,12 +118,11 @@ class CoordinateLimits(Part):
     dissipation: Value = 0
     """Relative increase of the force per rate of depth."""
 
+    not_below_zero = ("stiffness", "dissipation")
+
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """The minimum is below the maximum; stiffness and dissipation are not negative."""
+        """The minimum is below the maximum."""
         lower, upper = self.minimum, self.maximum
-        for field in ("stiffness", "dissipation"):
-            if value(getattr(self, field)) < 0:
-                yield (field,), f"{field} must not be negative, but it is {value(getattr(self, field)):g}", ""
         if lower is None and upper is None:
             yield (), "the limits have neither a minimum nor a maximum", "give one of them, or both"
         elif lower is not None and upper is not None and value(lower) >= value(upper):
@@ -207,6 +211,7 @@ class Damper(Part):
 
     short_form: ClassVar[str | None] = "coefficient"
     odd_below_zero: ClassVar[Mapping[str, str]] = {"coefficient": DRIVES}
+    above_zero = ("power",)
     viscous_dimension: ClassVar[Dimension]
     """Dimension of the coefficient for a power of one."""
 
@@ -218,10 +223,6 @@ class Damper(Part):
     def dimension(self, path: KeyPath, value: Callable[[Scalar], float]) -> Dimension | None:
         """The coefficient's dimension depends on the power."""
         return damping_dimension(self.viscous_dimension, value(self.power)) if path == ("coefficient",) else None
-
-    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """A power of zero or less would act at rest."""
-        yield from positive(self, value, "power")
 
 
 class LengthDamper(Damper):
@@ -271,13 +272,11 @@ class Coordinate(Part):
     equal_to: EqualTo | None = None
     """Another coordinate that this one is tied to; it is then no longer free."""
 
-    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """The smoothing width and the armature are not negative."""
-        yield from not_negative(self, value, "smoothing", "armature")
-
 
 class LengthCoordinate(Coordinate):
     """A free displacement [m]."""
+
+    not_below_zero = ("smoothing", "armature")
 
     initial: Length = 0
     """Value at the start [m]."""
@@ -304,6 +303,8 @@ class LengthCoordinate(Coordinate):
 
 class AngleCoordinate(Coordinate):
     """A free angle [rad]."""
+
+    not_below_zero = ("smoothing", "armature")
 
     initial: Angle = 0
     """Value at the start [rad]."""
@@ -355,6 +356,7 @@ class Orientation(Part):
     empty_word: ClassVar[str | None] = "free"
     odd_below_zero: ClassVar[Mapping[str, str]] = {"damper": DRIVES}
 
+    not_below_zero = ("armature",)
     name: Name | None = None
     """Its name; default: the joint's name, or joint.orientation if the joint has other coordinates."""
     initial: Rotations = ()
@@ -370,6 +372,124 @@ class Orientation(Part):
     input: TorqueSignalVector = (0, 0, 0)
     """Torque in the axes of the moving frame, which may vary in time [N m]."""
 
-    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """The armature is not negative."""
-        yield from not_negative(self, value, "armature")
+
+CONSTANTS = Fields("stiffness", "rest", "damping", "power", "direction", "smoothing")
+"""Constants of `coordinate_force`: stiffness, rest value, damping coefficient and power, direction (0, 1, -1), smoothing width."""
+
+DIRECTION = {"both": 0, "positive": 1, "negative": -1}
+
+
+@cache
+def coordinate_force(*, with_input: bool) -> CoordinateForce:
+    """Spring, damper and input on one plain coordinate."""
+
+    def effect(q: Any, v: Any, c: Any, signal: Any) -> Effect:
+        at = CONSTANTS.read(c)
+        counted, half_square, share = one_sided(q[0], at.rest, at.direction, at.smoothing)
+        damping = share * power_law(v[0], at.damping, at.power)
+        drive = share * signal[0] if with_input else 0.0
+        return Effect(
+            force=-at.stiffness * counted - damping + drive,
+            energy=at.stiffness * half_square,
+            dissipation=damping * v[0],
+            supply=drive * v[0],
+        )
+
+    name = "driven" if with_input else "passive"
+    return CoordinateForce(name, (Vector(1),), CONSTANTS.size, int(with_input), effect)
+
+
+ORIENTATION = Fields("stiffness:3", "damping:3", "rest:4")
+"""Constants of `ORIENTATION_FORCE`: stiffness and damping about x, y and z, quaternion of the rest orientation."""
+
+
+@dataclass(frozen=True)
+class CoefficientCoordinates:
+    """Coordinates of a joint that a coefficient may depend on.
+
+    Attributes:
+        parts: parts of the state, in order.
+        own: indices in q and in v of the coordinate that the force acts on.
+        names: each name, with its indices in q and in v.
+    """
+
+    parts: tuple[CoordinatePart, ...]
+    own: tuple[int, int]
+    names: tuple[tuple[str, tuple[int, int]], ...]
+
+
+@cache
+def varying_force(
+    seen: CoefficientCoordinates, stiffness: StateFormula | None, damping: StateFormula | None, *, with_input: bool
+) -> CoordinateForce:
+    """Spring, damper and input on one plain coordinate, with coefficients that depend on coordinates of its joint.
+
+    The stored energy is the integral of the spring force from rest, at the current values of the other coordinates. Its change
+    by the motion of those coordinates counts as supplied.
+    """
+    fields = CONSTANTS + Fields(f"of_stiffness:{sizes([stiffness])}", f"of_damping:{sizes([damping])}")
+    (own_q, own_v), places = seen.own, dict(seen.names)
+    own = next((name for name, place in seen.names if place == seen.own), "")
+
+    def effect(q: Any, v: Any, c: Any, signal: Any) -> Effect:
+        at, x, rate = fields.read(c), q[own_q], v[own_v]
+        state = {name: q[place] for name, (place, _) in places.items()}
+        counted, half_square, share = one_sided(x, at.rest, at.direction, at.smoothing)
+
+        def coefficient(formula: StateFormula | None, plain: Any, numbers: Any, where: Any) -> Any:
+            return plain if formula is None else formula.value({**state, own: where}, numbers)
+
+        k = coefficient(stiffness, at.stiffness, at.of_stiffness, x)
+        friction = share * power_law(rate, coefficient(damping, at.damping, at.of_damping, x), at.power)
+        drive = share * signal[0] if with_input else 0.0
+        supply, energy = drive * rate, at.stiffness * half_square
+        if stiffness is not None:
+            energy = spring_energy(
+                lambda s: coefficient(stiffness, 0.0, at.of_stiffness, s), at.rest, x, at.direction, at.smoothing
+            )
+            supply += sum(ca.jacobian(energy, q[a]) * v[b] for a, b in places.values()) - k * counted * rate
+        force = ca.SX(v.numel(), 1)
+        force[own_v] = drive - k * counted - friction
+        return Effect(ca.densify(force), energy, friction * rate, supply)
+
+    name = ("driven" if with_input else "passive") + words([stiffness, damping])
+    where = "_".join(f"{a}_{b}" for _, (a, b) in (("", seen.own), *seen.names))
+    shape = "_".join(f"{part.q_size}{part.v_size}" for part in seen.parts)
+    return CoordinateForce(f"{name}_{shape}_at_{where}", seen.parts, fields.size, int(with_input), effect)
+
+
+def _orientation_effect(q: Any, v: Any, c: Any, signal: Any) -> Effect:
+    at = ORIENTATION.read(c)
+    turn = so3.quaternion_log(so3.quaternion_product(so3.quaternion_conjugate(at.rest), q))
+    # with v in the moving axes d(turn)/dt = V(-turn)^-1 v, whose transpose is V(turn)^-1
+    restoring = so3.inverse_left_jacobian(turn) @ (at.stiffness * turn)
+    return Effect(
+        force=-restoring - at.damping * v + signal,
+        energy=0.5 * ca.dot(at.stiffness * turn, turn),
+        dissipation=ca.dot(at.damping * v, v),
+        supply=ca.dot(signal, v),
+    )
+
+
+ORIENTATION_FORCE = CoordinateForce("orientation", (Quaternion(),), ORIENTATION.size, 3, _orientation_effect)
+"""Spring on the rotation vector, damper and torque on a free rotation, with the constants `ORIENTATION`."""
+
+
+ARMATURE = "armature"
+
+
+def is_armature(inertia: Inertia) -> bool:
+    """Whether it is an inertia of this module."""
+    return inertia.name.split("_")[0] == ARMATURE
+
+
+@cache
+def armature(parts: tuple[CoordinatePart, ...]) -> Inertia:
+    """Inertia that acts on the rates of an element's coordinates only, with one constant per rate [kg or kg m^2]."""
+    rates = sum(part.v_size for part in parts)
+
+    def mass(pose: Any, q: Any, c: Any) -> Any:
+        return ca.horzcat(ca.SX(rates, 6), ca.SX.eye(rates)), ca.diag(c)
+
+    name = "_".join([ARMATURE, *(f"{part.q_size}{part.v_size}" for part in parts)])
+    return Inertia(name, 1, parts, rates, mass)

@@ -1,11 +1,9 @@
 """Joints: their base, those with fixed axes (revolute, prismatic, universal, cylindrical, planar, ...), and chains."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 import casadi as ca
 from pydantic import Field
@@ -15,13 +13,11 @@ from pliant.language.dimension import LENGTH, NUMBER, Dimension
 from pliant.language.names import FrameName
 from pliant.language.placement import Axis, AxisRotation, Placement
 from pliant.language.scalar import Angle, Length, Number
+from pliant.parts.assembly.build import Build
 from pliant.parts.geometry import se3, so3
 from pliant.parts.geometry.se3 import Pose
 from pliant.parts.joint.coordinate import AngleCoordinate, Coordinate, LengthCoordinate, Orientation
 from pliant.parts.motion import FREE, ROTATION, SCREW, Motion, rotation_vector_motion
-
-if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
 
 
 @dataclass(frozen=True)
@@ -94,7 +90,6 @@ joints:
 """
 
     def steps(self, build: Build) -> tuple[list[Step], Pose]:
-        """No motions."""
         return [], se3.identity()
 
 
@@ -120,7 +115,6 @@ joints:
 """
 
     def steps(self, build: Build) -> tuple[list[Step], Pose]:
-        """One turn."""
         return [turn(build, "angle", self.axis)], se3.identity()
 
 
@@ -150,7 +144,6 @@ inputs:
 """
 
     def steps(self, build: Build) -> tuple[list[Step], Pose]:
-        """One slide."""
         return [slide(build, "displacement", self.axis)], se3.identity()
 
 
@@ -176,7 +169,6 @@ joints:
 """
 
     def steps(self, build: Build) -> tuple[list[Step], Pose]:
-        """A turn about the first axis, then one about the second."""
         return [turn(build, "angle1", self.axis1), turn(build, "angle2", self.axis2)], se3.identity()
 
 
@@ -200,7 +192,6 @@ joints:
 """
 
     def steps(self, build: Build) -> tuple[list[Step], Pose]:
-        """A turn and a slide along the same axis."""
         return [turn(build, "angle", self.axis), slide(build, "displacement", self.axis)], se3.identity()
 
 
@@ -227,7 +218,6 @@ joints:
 """
 
     def steps(self, build: Build) -> tuple[list[Step], Pose]:
-        """Two slides, then a turn about the normal."""
         return [slide(build, "x", "x"), slide(build, "y", "y"), turn(build, "angle", "z")], se3.identity()
 
 
@@ -250,7 +240,6 @@ joints:
 """
 
     def steps(self, build: Build) -> tuple[list[Step], Pose]:
-        """A free rotation."""
         return [Step(ROTATION, ("orientation",))], se3.identity()
 
 
@@ -277,7 +266,6 @@ joints:
 """
 
     def steps(self, build: Build) -> tuple[list[Step], Pose]:
-        """A free frame."""
         return [Step(FREE, ("x", "y", "z", "orientation"))], se3.identity()
 
 
@@ -417,7 +405,6 @@ joints:
 """
 
     def coordinates(self) -> dict[str, Coordinate | Orientation]:
-        """The coordinates in order, by the labels described in the class."""
         coordinates: dict[str, Coordinate | Orientation] = {}
         for label, entry in (pair for transform in self.transforms for pair in transform.entries()):
             if isinstance(entry, Coordinate | Orientation):
@@ -426,7 +413,6 @@ joints:
         return coordinates
 
     def steps(self, build: Build) -> tuple[list[Step], Pose]:
-        """One motion per free entry (or free rotation), with the fixed entries between them."""
         labels = iter(self.coordinates())
         steps: list[Step] = []
         fixed = se3.identity()

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, TypeAlias
 
 import numpy as np
 from pydantic import Field, StrictBool
 
-from pliant.language.base import ByKey, OneOrList, Part, Problem, positive
+from pliant.language.base import ByKey, OneOrList, Part
 from pliant.language.limits import limits, most
 from pliant.language.placement import Axis
 from pliant.language.scalar import Count, Length, LengthVector, Number, Scalar
@@ -66,6 +66,8 @@ class FileDrawing(DrawingBase):
     """A wireframe from a file: lines of IGES, lines, curves and blocks of DXF, sides of STL, OBJ and PLY faces, edges of
     the formats that meshio reads."""
 
+    above_zero = ("scale",)
+
     file: str
     """The file, in the folder of the model or below."""
     tolerance: Length | None = None
@@ -77,12 +79,7 @@ class FileDrawing(DrawingBase):
     scale: Number = 1
     """Factor on all lengths of the file [-]."""
 
-    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Scale above zero."""
-        yield from positive(self, value, "scale")
-
     def lattice(self, source: Source, value: Callable[[Scalar], float]) -> Lattice:
-        """The wireframe of the file."""
         tolerance = None if self.tolerance is None else value(self.tolerance)
         drawing = read_mesh(source.find(self.file), tolerance=tolerance, unit=self.unit, split=self.split)
         if drawing.orphans:
@@ -91,11 +88,9 @@ class FileDrawing(DrawingBase):
         return Lattice(drawing.nodes, drawing.edges, drawing, drawing.faces)
 
     def size(self, value: Evaluate) -> tuple[Any, Any, Any]:
-        """The scale, along all axes."""
         return (value(self.scale),) * 3
 
     def without_files(self, lattice: Lattice) -> DrawingBase:
-        """The contents of the file as a list."""
         return ListedDrawing.model_construct(
             nodes=tuple(map(tuple, lattice.shares.tolist())),
             edges=tuple(map(tuple, (lattice.edges + 1).tolist())),
@@ -106,6 +101,8 @@ class FileDrawing(DrawingBase):
 
 class ListedDrawing(DrawingBase):
     """Lists of nodes and edges, for small meshes; results contain drawings from files in this form."""
+
+    above_zero = ("scale",)
 
     example: ClassVar[str] = """\
 pliant: 1
@@ -126,12 +123,7 @@ meshes:
     scale: Number = 1
     """Factor on all lengths [-]."""
 
-    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Scale above zero."""
-        yield from positive(self, value, "scale")
-
     def lattice(self, source: Source, value: Callable[[Scalar], float]) -> Lattice:
-        """The nodes and edges listed."""
         check_size(len(self.nodes))
         shares = np.array([[float(value(x)) for x in node] for node in self.nodes]).reshape(-1, 3)
         edges = np.array(self.edges, dtype=int).reshape(-1, 2) - 1
@@ -151,12 +143,13 @@ meshes:
         return Lattice(shares, edges, faces=faces)
 
     def size(self, value: Evaluate) -> tuple[Any, Any, Any]:
-        """The scale, along all axes."""
         return (value(self.scale),) * 3
 
 
 class RectangleDrawing(DrawingBase):
     """A rectangular net in the plane z = 0, from the origin along x and y."""
+
+    above_zero = ("rectangle",)
 
     rectangle: tuple[Length, Length]
     """Lengths along x and y [m]."""
@@ -166,20 +159,16 @@ class RectangleDrawing(DrawingBase):
     """Whether the two diagonals of every cell are also edges."""
 
     def lattice(self, source: Source, value: Callable[[Scalar], float]) -> Lattice:
-        """Grid of nodes, with x running faster than y."""
         return grid((int(self.cells[0]), int(self.cells[1]), 0), diagonals=self.diagonals)
 
     def size(self, value: Evaluate) -> tuple[Any, Any, Any]:
-        """The two lengths."""
         return value(self.rectangle[0]), value(self.rectangle[1]), 0.0
-
-    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Sizes above zero."""
-        yield from _sizes("rectangle", self.rectangle, value)
 
 
 class BlockDrawing(DrawingBase):
     """A box of cells, from the origin along x, y and z."""
+
+    above_zero = ("block",)
 
     block: LengthVector
     """Lengths along x, y and z [m]."""
@@ -189,20 +178,16 @@ class BlockDrawing(DrawingBase):
     """Whether the two diagonals of every face of a cell are also edges."""
 
     def lattice(self, source: Source, value: Callable[[Scalar], float]) -> Lattice:
-        """Grid of nodes, with x running fastest, then y, then z."""
         return grid((int(self.cells[0]), int(self.cells[1]), int(self.cells[2])), diagonals=self.diagonals)
 
     def size(self, value: Evaluate) -> tuple[Any, Any, Any]:
-        """The three lengths."""
         return value(self.block[0]), value(self.block[1]), value(self.block[2])
-
-    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Sizes above zero."""
-        yield from _sizes("block", self.block, value)
 
 
 class WebDrawing(DrawingBase):
     """Spokes and rings around the origin in the plane z = 0; the spokes' outer ends have one edge."""
+
+    above_zero = ("web",)
 
     example: ClassVar[str] = """\
 pliant: 1
@@ -218,7 +203,6 @@ meshes:
     """Number of rings, at equal distances; the outer ends of the spokes lie beyond the last."""
 
     def lattice(self, source: Source, value: Callable[[Scalar], float]) -> Lattice:
-        """The centre, then the nodes of each spoke from the inside outward."""
         spokes, rings = int(self.spokes), int(self.rings)
         if spokes < 3:
             raise FileProblem(f"a web needs three spokes or more, not {spokes}")
@@ -234,12 +218,7 @@ meshes:
         return Lattice(shares, np.concatenate([along, around]))
 
     def size(self, value: Evaluate) -> tuple[Any, Any, Any]:
-        """The length of the spokes, along all axes."""
         return (value(self.web),) * 3
-
-    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Length above zero."""
-        yield from positive(self, value, "web")
 
 
 MeshDrawing: TypeAlias = Annotated[
@@ -294,12 +273,6 @@ def check_size(nodes: int) -> None:
         raise FileProblem(f"the mesh has {nodes} nodes", f"use fewer cells; {most('elements')}")
 
 
-def _sizes(key: str, values: tuple[Scalar, ...], value: Callable[[Scalar], float]) -> Iterator[Problem]:
-    for index, entry in enumerate(values):
-        if value(entry) <= 0:
-            yield (key, index), f"{key} must be above zero, but it is {value(entry):g}", ""
-
-
 Value: TypeAlias = Callable[[Scalar], float]
 Labels: TypeAlias = Mapping[str, np.ndarray]
 UNIT = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
@@ -325,7 +298,6 @@ class BoxSet(NodeSetBase):
     """Two opposite corners [m]."""
 
     def choose(self, points: np.ndarray, value: Value, labels: Labels) -> np.ndarray:
-        """Nodes between the corners."""
         corners = np.array([[value(x) for x in corner] for corner in self.box])
         slack = SLACK * np.ptp(points, axis=0).max()
         inside = (points >= corners.min(axis=0) - slack) & (points <= corners.max(axis=0) + slack)
@@ -355,7 +327,6 @@ meshes:
     """Largest distance of nodes from the plane [m]."""
 
     def choose(self, points: np.ndarray, value: Value, labels: Labels) -> np.ndarray:
-        """Nodes near the plane."""
         normal = np.array(UNIT[self.plane] if isinstance(self.plane, str) else [value(x) for x in self.plane])
         normal = normal / np.linalg.norm(normal)
         distance = np.abs((points - [value(x) for x in self.through]) @ normal)
@@ -369,7 +340,6 @@ class NearestSet(NodeSetBase):
     """The points [m]."""
 
     def choose(self, points: np.ndarray, value: Value, labels: Labels) -> np.ndarray:
-        """One node for each point, in their order."""
         places = np.array([[value(x) for x in place] for place in self.nearest])
         nearest = [int(np.argmin(np.linalg.norm(points - place, axis=1))) for place in places]
         if len(set(nearest)) < len(nearest):
@@ -384,7 +354,6 @@ class NumberedSet(NodeSetBase):
     """The numbers, from 1 on."""
 
     def choose(self, points: np.ndarray, value: Value, labels: Labels) -> np.ndarray:
-        """The nodes of these numbers, in their order."""
         if max(self.nodes) > len(points):
             raise FileProblem(f"there is no node {max(self.nodes)}", f"the mesh has nodes 1 to {len(points)}")
         if len(set(self.nodes)) < len(self.nodes):
@@ -399,7 +368,6 @@ class LabelledSet(NodeSetBase):
     """The name, as `pliant mesh FILE` lists it."""
 
     def choose(self, points: np.ndarray, value: Value, labels: Labels) -> np.ndarray:
-        """The nodes of that name, in ascending order."""
         if self.label not in labels:
             known = ", ".join(list(labels)[:12])
             raise FileProblem(

@@ -1,9 +1,7 @@
 """Membrane: point masses connected by ropes. It resists stretching only."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import casadi as ca
 import numpy as np
@@ -11,19 +9,16 @@ from pydantic import Field
 
 from pliant.language import dimension as dim
 from pliant.language.arrays import distinct
-from pliant.language.base import Problem, positive
+from pliant.language.base import Problem
 from pliant.language.names import Name
 from pliant.language.scalar import Number, Quantity, Scalar
+from pliant.parts.assembly.build import Build
 from pliant.parts.formula.base import FrameForce
 from pliant.parts.geometry import se3
 from pliant.parts.geometry.se3 import Pose, columns, scalars
 from pliant.parts.link import DRIVEN_ROPE, ROPE, axial_length, driven_rope_force, rope_force
-from pliant.parts.mesh.base import MeshBase, PlacedMesh, section_properties
-from pliant.parts.mesh.edges import EdgesBase, MembraneEdges
+from pliant.parts.mesh.base import EdgesBase, MembraneEdges, MeshBase, PlacedMesh, section_properties
 from pliant.parts.motion import TRANSLATION
-
-if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
 
 Force = Annotated[Scalar, Quantity(dim.FORCE)]
 
@@ -62,10 +57,10 @@ outputs:
   middle: {frame: net.n41, quantity: position}
 """
 
+    above_zero = ("stiffness", "tightness", "fading")
+
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """The edges must have a stiffness, and numbers must be in their ranges."""
         yield from super().problems(value)
-        yield from positive(self, value, "stiffness", "tightness", "fading")
         for number in self.edge_numbers:
             if self._has_section_stiffness(number) and self.section_of(number)[0] is None:
                 yield (), "the edges have no stiffness", "give `stiffness`, or `section` and `material`"
@@ -84,24 +79,19 @@ outputs:
 
     @property
     def own_edges(self) -> Mapping[str, EdgesBase]:
-        """Values of edges by the name of their set of nodes."""
         return self.edges
 
     def no_edges(self) -> MembraneEdges:
-        """Empty values of edges."""
         return MembraneEdges()
 
     def material_needs(self, number: int) -> tuple[tuple[str, ...], ...]:
-        """Density if no mass is given, and Young's modulus if no stiffness is given."""
         modulus = (("youngs_modulus",),) if self._has_section_stiffness(number) else ()
         return (*super().material_needs(number), *modulus)
 
     def edge_strain(self, poses: Sequence[Pose], constants: Any) -> Any:
-        """Of a straight rope."""
         return axial_length(poses, constants) / ROPE.read(constants).rest - 1
 
     def add_nodes(self, build: Build, name: str, placed: PlacedMesh) -> list[tuple[int, Pose]]:
-        """Three coordinates per node: its position in the world."""
         masses = self._node_masses(build, placed)
         free = [i for i in range(placed.count) if i not in placed.held]
         names = [f"{name}.n{i + 1}" for i in free]
@@ -127,7 +117,6 @@ outputs:
         return [build.value(own[i]) if i in own else mass for i, mass in enumerate(masses)]
 
     def add_edges(self, build: Build, name: str, placed: PlacedMesh, frames: list[tuple[int, Pose]]) -> None:
-        """A rope per edge, except between two points of one body."""
         way = 1.0 if self.direction == "tension" else 0.0
         laws, kinds, signals = self._edge_laws(build, placed)
         points = {i: scalars(pose[1]) for i, (_, pose) in placed.held.items()}

@@ -1,10 +1,8 @@
 """Shell: small rigid bodies connected by beams. It resists stretching, bending, shearing and twisting."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import casadi as ca
 import numpy as np
@@ -16,23 +14,30 @@ from pliant.language.base import Problem
 from pliant.language.names import Name
 from pliant.language.placement import Axis
 from pliant.language.scalar import Quantity, Scalar
+from pliant.parts.assembly.build import Build
 from pliant.parts.constraint import CONSTANTS as CLOSING
 from pliant.parts.constraint import ROWS as SIX
 from pliant.parts.constraint import frame_constraint
 from pliant.parts.formula.base import FrameForce
 from pliant.parts.geometry import se3, so3
 from pliant.parts.geometry.se3 import Pose, columns, scalars
-from pliant.parts.mesh.base import MeshBase, PlacedMesh, of_kinds, section_properties
-from pliant.parts.mesh.edges import EDGE, EdgesBase, ShellEdges, edge_force, edge_stiffness
+from pliant.parts.mesh.base import (
+    EDGE,
+    EdgesBase,
+    MeshBase,
+    PlacedMesh,
+    ShellEdges,
+    edge_force,
+    edge_stiffness,
+    of_kinds,
+    section_properties,
+)
 from pliant.parts.motion import FREE
 from pliant.parts.rod.chamber import STEADY
 from pliant.parts.rod.properties import RodProperties, Station
 from pliant.parts.rod.shape import constant_strain
 from pliant.parts.rod.strains import ALL
 from pliant.parts.section.base import SectionProperties
-
-if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
 
 Inertia = Annotated[Scalar, Quantity(dim.INERTIA)]
 PARALLEL = 1e-6
@@ -74,7 +79,6 @@ meshes:
 """
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Edges need a section; node masses exclude rods; inertias are possible for a body."""
         yield from super().problems(value)
         if any(self.section_of(number) == (None, None) for number in self.edge_numbers):
             yield (), "the edges have no section", "give `section` and `material`"
@@ -91,11 +95,9 @@ meshes:
 
     @property
     def own_edges(self) -> Mapping[str, EdgesBase]:
-        """Values of edges by the name of their set of nodes."""
         return self.edges
 
     def no_edges(self) -> ShellEdges:
-        """Empty values of edges."""
         return ShellEdges()
 
     def _edges_of(self, number: int) -> ShellEdges:
@@ -104,17 +106,14 @@ meshes:
         return own
 
     def material_needs(self, number: int) -> tuple[tuple[str, ...], ...]:
-        """Density if no mass is given, and both moduli."""
         return (*super().material_needs(number), ("youngs_modulus",), ("poissons_ratio", "shear_modulus"))
 
     def edge_strain(self, poses: Sequence[Pose], constants: Any) -> Any:
-        """Along the helix through both nodes."""
         at = EDGE.read(constants)
         R, p = se3.compose(se3.inverse(se3.compose(poses[0], at.first)), se3.compose(poses[1], at.second))
         return ca.norm_2(so3.inverse_left_jacobian(so3.log(R)) @ p) / at.length - 1
 
     def add_nodes(self, build: Build, name: str, placed: PlacedMesh) -> list[tuple[int, Pose]]:
-        """Six coordinates per node; half of each of its edges is rigidly attached to it."""
         inertias = self._node_inertias(build, placed)
         free = [i for i in range(placed.count) if i not in placed.held]
         names = [f"{name}.n{i + 1}" for i in free]
@@ -175,7 +174,6 @@ meshes:
         return [scaled[id(given), own[i]] if i in own else given for i, given in enumerate(inertias)]
 
     def add_edges(self, build: Build, name: str, placed: PlacedMesh, frames: list[tuple[int, Pose]]) -> None:
-        """A beam or a rod per edge, except between two points of one body."""
         section_axes = placed.kind_columns(ca.vertcat(*self._axes(build, placed)))
         laws, kinds, signals = self._edge_laws(build, placed)
         origin = [0.0, 0.0, 0.0]

@@ -4,8 +4,16 @@ from typing import Annotated, ClassVar, TypeAlias
 
 from pliant.language.base import ByKey, Part
 from pliant.parts.output.base import ExpressionOutput
-from pliant.parts.output.elements import ConstraintOutput, ContactOutput, LinkOutput, ReactionOutput, TendonOutput
-from pliant.parts.output.motion import CoordinateOutput, EnergyOutput, FrameOutput
+from pliant.parts.output.quantities import (
+    ConstraintOutput,
+    ContactOutput,
+    CoordinateOutput,
+    EnergyOutput,
+    FrameOutput,
+    LinkOutput,
+    ReactionOutput,
+    TendonOutput,
+)
 from pliant.parts.output.rod import MeshOutput, RodOutput
 
 Output: TypeAlias = Annotated[

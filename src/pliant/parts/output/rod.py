@@ -12,12 +12,13 @@ from pliant.language.base import Problem
 from pliant.language.faults import Fault, SpecError
 from pliant.language.names import MeshName, RodName
 from pliant.language.scalar import Length, Scalar
-from pliant.parts.output.base import OutputBase, PartsByName, Symbols, component
+from pliant.parts.assembly.build import Build
+from pliant.parts.assembly.entries import PartsByName
+from pliant.parts.output.base import OutputBase, Symbols, component
 from pliant.parts.rod.stations import station
 from pliant.parts.rod.strains import Free, held_strains, named
 
 if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
     from pliant.engine.model.model import Model
 
 UNITS = {
@@ -221,7 +222,6 @@ class MeshOutput(OutputBase):
         build.system.track("meshes", self.mesh)
 
     def prepare(self, build: Build) -> Any:
-        """Index of the edge's force: forces are in the order of the edges, without edges that have both ends on one body."""
         ends = [(self._node(build, a), self._node(build, b)) for a, b in build.robot.meshes[self.mesh].lattice.edges]
         number, forces = self._number(build.robot), build.system.tracked["meshes", self.mesh].frame_forces
         assert number is not None, "checked when the model was read"

@@ -1,21 +1,16 @@
 """Chambers and muscles along a rod: pressure or force in, axial force and bending moment out."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations_with_replacement, permutations
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import Annotated, Any, Self
 
 import casadi as ca
 from pydantic import Field, model_validator
 
-from pliant.language.base import Problem, fault, positive
+from pliant.language.base import Problem, fault
 from pliant.language.scalar import Angle, Area, Compliance, ForceSignal, Length, PressureSignal, Repeated, Scalar
-
-if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
-
+from pliant.parts.assembly.build import Build
 
 PAIRS = tuple(combinations_with_replacement(range(3), 2))
 TRIPLES = tuple(combinations_with_replacement(range(3), 3))
@@ -111,16 +106,14 @@ class Chamber(Repeated):
             raise fault("overdetermined", message, hint="remove `area_growth` or `braid_angle`", key="area_growth")
         return self
 
+    above_zero, not_below_zero = ("radius", "area"), ("area_growth",)
+
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Sizes must be positive, and the braid angle between 0 and 90 degrees."""
-        yield from positive(self, value, "radius", "area")
+        """The braid angle must be between 0 and 90 degrees."""
         if self.braid_angle is not None and not 0 < value(self.braid_angle) <= math.pi / 2 + 1e-12:
             found = f"{math.degrees(value(self.braid_angle)):g} deg"
             text = f"braid_angle must be above 0 and up to 90 deg, but it is {found}"
             yield ("braid_angle",), text, "it is measured from the chamber's axis"
-        if self.area_growth is not None and value(self.area_growth) < 0:
-            text = f"area_growth must not be negative, but it is {value(self.area_growth):g} 1/Pa"
-            yield ("area_growth",), text, ""
 
     @property
     def depends_on_strains(self) -> bool:

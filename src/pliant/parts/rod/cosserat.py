@@ -16,6 +16,8 @@ from pydantic import Field
 
 from pliant.language.base import Problem
 from pliant.language.scalar import Scalar
+from pliant.parts.assembly.build import Build
+from pliant.parts.assembly.entries import SectionState
 from pliant.parts.formula.base import Effect, FrameForce
 from pliant.parts.formula.relative import ENDS
 from pliant.parts.geometry import so3
@@ -35,11 +37,10 @@ from pliant.parts.rod.base import RodModelBase
 from pliant.parts.rod.chamber import signal_word
 from pliant.parts.rod.properties import RodProperties, add_lumped_masses
 from pliant.parts.rod.section_law import Law, constants_of, section_effect
-from pliant.parts.rod.stations import SectionState, note_sample, section_state
+from pliant.parts.rod.stations import note_sample, section_state
 from pliant.parts.rod.strains import Free
 
 if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
     from pliant.parts.rod.rod import Rod
 
 Map = Literal["logarithm", "midpoint", "published"]
@@ -71,15 +72,12 @@ rods:
 
     @classmethod
     def takes(cls, free: Free) -> Free:
-        """All strains, or those of a plane."""
         return strains_of_sections(free)
 
     def rod_problems(self, rod: Rod, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Rest strains in the plane."""
         yield from plane_problems(rod, value)
 
     def apply(self, build: Build, rod: RodProperties) -> None:
-        """Add the sections and the elements between them to the system."""
         stations = mesh(build, rod, self.elements)
         places = sections(build, rod, stations.arc_lengths)
         add_lumped_masses(build, rod, places, stations.arc_lengths, stations.fractions)

@@ -54,6 +54,8 @@ from pydantic import Field
 from pliant.language.base import Problem
 from pliant.language.evaluate import depends_on_state
 from pliant.language.scalar import Scalar
+from pliant.parts.assembly.build import Build
+from pliant.parts.assembly.entries import SectionState
 from pliant.parts.formula.base import Effect, FrameForce, Inertia, power_law
 from pliant.parts.formula.relative import ENDS, helical_force
 from pliant.parts.geometry import se3, so3
@@ -75,12 +77,11 @@ from pliant.parts.rod.base import RodModelBase
 from pliant.parts.rod.chamber import STEADY, actuation, signal_word
 from pliant.parts.rod.properties import GAUSS, RodProperties, add_lumped_masses, lumped_pieces
 from pliant.parts.rod.section_law import Law, constants_of, joins_pieces, relative_stiffness, section_effect
-from pliant.parts.rod.stations import SectionState, material_wrench, note_sample
+from pliant.parts.rod.stations import material_wrench, note_sample
 from pliant.parts.rod.strains import LABELS, Free
 from pliant.parts.section.base import SectionProperties
 
 if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
     from pliant.parts.rod.rod import Rod
 
 
@@ -118,16 +119,13 @@ rods:
 
     @classmethod
     def takes(cls, free: Free) -> Free:
-        """All strains, or those of a plane."""
         return strains_of_sections(free)
 
     @property
     def has_own_drag(self) -> bool:
-        """Whether mass-proportional drag acts on the consistent mass."""
         return self.mass == "consistent"
 
     def rod_problems(self, rod: Rod, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Stiffness in every strain; rest strains in the plane."""
         for k, (label, factor) in enumerate(zip(LABELS, rod.stiffness_factors, strict=True)):
             if not depends_on_state(factor, LABELS, value) and not value(factor) > 0:
                 text = f"finite elements need stiffness in every strain, but the factor of {label} is {value(factor):g}"
@@ -135,7 +133,6 @@ rods:
         yield from plane_problems(rod, value)
 
     def apply(self, build: Build, rod: RodProperties) -> None:
-        """Add the nodes and the elements between them to the system."""
         stations = mesh(build, rod, self.elements)
         places = sections(build, rod, stations.arc_lengths)
         every = []

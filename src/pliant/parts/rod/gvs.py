@@ -32,6 +32,8 @@ from pydantic import Field
 
 from pliant.language.base import Part, Problem, ValueOrPart
 from pliant.language.scalar import Scalar
+from pliant.parts.assembly.build import Build
+from pliant.parts.assembly.system import Element
 from pliant.parts.geometry import se3, so3
 from pliant.parts.geometry.se3 import Pose
 from pliant.parts.motion import Fields, Motion, Vector
@@ -44,8 +46,6 @@ from pliant.parts.rod.section_law import joins_pieces
 from pliant.parts.rod.strains import LABELS, Free, all_six, held_strains, is_zero, named, spelled
 
 if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
-    from pliant.engine.model.system import Element
     from pliant.parts.rod.rod import Rod
 
 
@@ -332,11 +332,9 @@ rods:
 
     @classmethod
     def takes(cls, free: Free) -> Free:
-        """Any strains."""
         return free
 
     def rod_problems(self, rod: Rod, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Every free strain has an order, and no other."""
         if not isinstance(self.order, StrainOrders):
             return
         free, given = rod.free_strains(), [LABELS.index(label) for label in self.order.given()]
@@ -357,7 +355,6 @@ rods:
                 yield ("model", "order", LABELS[k]), text, "remove it, or add the strain to the rod's `strains`"
 
     def pieces(self) -> int:
-        """Points of the section law in all elements."""
         given = self.order.given().values() if isinstance(self.order, StrainOrders) else (self.order,)
         return self.elements * (max(given, default=0) + 2)
 
@@ -369,7 +366,6 @@ rods:
         return tuple(given[LABELS[k]] for k in free)
 
     def apply(self, build: Build, rod: RodProperties) -> None:
-        """Add the elements to the system."""
         orders = self._orders(rod.free)
         steps = self.steps or (max(*orders, 2) if any(orders) else 1)
         ends = rod.division(self.elements)

@@ -17,6 +17,9 @@ from pydantic import Field, StrictBool
 from pliant.language.base import OneOrList, Problem
 from pliant.language.names import Name
 from pliant.language.scalar import Length, Scalar, Value
+from pliant.parts.assembly.build import Build
+from pliant.parts.assembly.entries import SectionState
+from pliant.parts.assembly.system import Element
 from pliant.parts.formula.base import CoordinateForce, Effect, Inertia
 from pliant.parts.geometry import se3, so3
 from pliant.parts.geometry.se3 import Pose
@@ -28,12 +31,10 @@ from pliant.parts.rod.chamber import actuation, signal_word
 from pliant.parts.rod.pcs import frames_on_segment
 from pliant.parts.rod.pieces import PieceKind, PieceState, RodPiece, add_pieces
 from pliant.parts.rod.properties import RodProperties
-from pliant.parts.rod.stations import SectionState, note_sample
+from pliant.parts.rod.stations import gauss_between, note_sample
 from pliant.parts.rod.strains import LABELS, Free
 
 if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
-    from pliant.engine.model.system import Element
     from pliant.parts.rod.rod import Rod
 
 SERIES_BELOW = 20.0
@@ -85,6 +86,10 @@ def _series(s: Any, first: int) -> Any:
         sums = [low + power * high for low, high in zip(sums[::2], sums[1::2], strict=True)]
         power = power * power
     return sums[0]
+
+
+GAUSS = tuple(gauss_between(0.0, 1.0, 3))
+"""Gauss points and weights on [0, 1] at which loads along an arc act."""
 
 
 @dataclass(frozen=True)
@@ -382,11 +387,9 @@ class ArcModel(RodModelBase):
 
     @classmethod
     def takes(cls, free: Free) -> Free:
-        """Stretch and bends: arcs neither shear nor twist."""
         return tuple(k for k in free if k in ARC_FREE)
 
     def rod_problems(self, rod: Rod, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Muscles need a position and a variable length; lists have one entry per coordinate; no shear, no twist."""
         free = rod.free_strains()
         yield from self._muscle_problems(free, value)
         yield from self._list_problems(ArcCoordinates(self.coordinates, free).size)
@@ -434,7 +437,6 @@ class ArcModel(RodModelBase):
             yield (here, "names"), f"the coordinate name '{twice}' is used twice", ""
 
     def arcs(self) -> int:
-        """Every section is an arc."""
         return self.sections
 
     @abstractmethod
@@ -442,7 +444,6 @@ class ArcModel(RodModelBase):
         """Type of the mass of an arc, with the constants `ARC_MASS`."""
 
     def apply(self, build: Build, rod: RodProperties) -> None:
-        """Add the arcs to the system."""
         radius = 1.0 if self.muscle_radius is None else build.value(self.muscle_radius)
         length, kind = rod.length / self.sections, ArcCoordinates(self.coordinates, rod.free)
         start = rod.rest if rod.stress_free else (0.0,) * 6
@@ -457,8 +458,12 @@ class ArcModel(RodModelBase):
         remark_steps(build, rod, ends)
         for k in range(self.sections):
             frames = frames_on_segment(build, rod, k, ends)
-            plans = [build.plan(motion, placement, (x, *arc.constants)) for x in (*frames.values(), 1.0)]
-            element = build.element(node, plans)
+            points = GAUSS if build.is_loaded_along(rod.name) else ()
+            places = (*frames.values(), *(x for x, _ in points), 1.0)
+            element = build.element(node, [build.plan(motion, placement, (x, *arc.constants)) for x in places])
+            for number, (x, weight) in zip(element.nodes[len(frames) :], points, strict=False):
+                at = ends[k] + x / self.sections
+                build.rod_piece(rod.name, number, se3.identity(), weight * length, at, (ends[k], ends[k + 1]))
             self._name(build, rod, element, arc, k)
             section = rod.mean_section(*ends[k : k + 2])
             x, y, z, _ = (length * i for i in section.rotary)
@@ -622,7 +627,6 @@ outputs:
     is not round the mean of its two diameters is used."""
 
     def inertia(self, coordinates: ArcCoordinates) -> Inertia:
-        """Exact mass of an arc."""
         return arc_inertia(coordinates, rotary=self.rotary_inertia)
 
 
@@ -680,7 +684,6 @@ rods:
     kind: Literal["pcc_cog"] = "pcc_cog"
 
     def inertia(self, coordinates: ArcCoordinates) -> Inertia:
-        """Lumped mass of an arc."""
         return lumped_inertia(coordinates)
 
 

@@ -26,6 +26,8 @@ from pydantic import Field
 
 from pliant.language.base import Problem
 from pliant.language.scalar import Scalar
+from pliant.parts.assembly.build import Build
+from pliant.parts.assembly.system import Element
 from pliant.parts.geometry import se3, so3
 from pliant.parts.geometry.se3 import Pose
 from pliant.parts.motion import CoordinatePart, Fields, Motion, Quaternion, Vector
@@ -37,8 +39,6 @@ from pliant.parts.rod.properties import RodProperties, add_piece_of_mass
 from pliant.parts.rod.strains import Free, Plane, plane_of
 
 if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
-    from pliant.engine.model.system import Element
     from pliant.parts.rod.rod import Rod
 
 Orientation = Literal["four", "three"]
@@ -79,15 +79,12 @@ class Polynomial(RodModelBase):
 
     @classmethod
     def takes(cls, free: Free) -> Free:
-        """All strains, or those of a plane."""
         return strains_of_sections(free)
 
     def rod_problems(self, rod: Rod, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Rest strains in the plane of the rod, if it has one."""
         yield from plane_problems(rod, value)
 
     def apply(self, build: Build, rod: RodProperties) -> None:
-        """Add the rod's element to the system."""
         basis = Basis(self.order, perpendicular=self.map == "published")
         kind = Polynomials(basis.displacements, self.order, self.orientation, plane_of(rod.free))
         motion = polynomial_motion(kind)
@@ -114,7 +111,6 @@ class Polynomial(RodModelBase):
             build.name_frame(f"{rod.name}.{name}", node, se3.identity())
 
     def pieces(self) -> int:
-        """Gauss points of the section law."""
         return self.order + (MORE_FOR_INTEGRALS if self.map == "published" else 1)
 
     def _add_elasticity(

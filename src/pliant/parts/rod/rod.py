@@ -20,6 +20,8 @@ from pliant.language.message_text import KeyPath
 from pliant.language.names import FrameName, MaterialName, Name, SectionName
 from pliant.language.placement import Placement
 from pliant.language.scalar import Frequency, Length, Number, Repeated, Scalar, StateNumber, Time, Value
+from pliant.parts.assembly.build import Build
+from pliant.parts.field.rod import RodFluid
 from pliant.parts.formula.base import Effect, FrameForce
 from pliant.parts.formula.relative import ENDS, relative_force
 from pliant.parts.motion import Fields
@@ -33,7 +35,6 @@ from pliant.parts.rod.stations import is_on_rod
 from pliant.parts.rod.strains import ALL, IN_PLANE, LABELS, Free, Strains, free_strains, named
 
 if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
     from pliant.parts.rod.properties import RodProperties
 
 
@@ -47,6 +48,8 @@ class Rayleigh(Part):
     of the rod are not damped. With `ratio` z at the frequencies w1 and w2 [rad/s], alpha = 2 z w1 w2 / (w1 + w2) and
     beta = 2 z / (w1 + w2); modes between them have less than z, modes outside more.
     """
+
+    above_zero, not_below_zero = ("frequencies",), ("ratio", "alpha", "beta")
 
     ratio: Number | None = None
     """Damping ratio of both modes [-]."""
@@ -88,16 +91,6 @@ class Rayleigh(Part):
         if self.modes is not None and self.modes[0] == self.modes[1]:
             raise fault("same_modes", "the two modes are the same", hint="give two different ones", key="modes")
         return self
-
-    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Values must not be negative; frequencies must be positive."""
-        for key in ("ratio", "alpha", "beta"):
-            given = getattr(self, key)
-            if given is not None and value(given) < 0:
-                yield (key,), f"{key} cannot be negative, but it is {value(given):g}", ""
-        for k, given in enumerate(self.frequencies or ()):
-            if not value(given) > 0:
-                yield ("frequencies", k), f"a frequency is above zero, but this is {value(given):g}", ""
 
     def factors(self, build: Build) -> tuple[Any, Any]:
         """alpha [1/s] and beta [s]."""
@@ -237,6 +230,8 @@ class Rod(Framed, Placement, Repeated):
     """Initial rates of coordinates of its model, by name."""
     chambers: dict[Name, Chamber] = Field(default_factory=dict)
     """Pneumatic chambers by name."""
+    fluid: RodFluid | None = None
+    """What the fluid of the `world` does to it, if it differs from what its sections say."""
     frames: dict[Name, RodFrame] = Field(default_factory=dict)
     """Named frames along the rod, by name: the arc length of each [m]."""
     model: RodModel = Pcs()
@@ -259,7 +254,6 @@ joints:
 """
 
     def frame_names(self) -> tuple[str, ...]:
-        """Names of its frames besides its base."""
         return ("tip", *self.frames)
 
     def state_names(self) -> Mapping[str, Dimension]:

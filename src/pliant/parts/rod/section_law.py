@@ -22,8 +22,6 @@ that is the integral of each if it depends on its own strain alone. If it depend
 difference is counted as supplied.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal

@@ -1,29 +1,25 @@
 """The initial shape of a rod: pieces of constant strain in series, as numbers or expressions of parameters."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 import casadi as ca
 import numpy as np
 import scipy
 from pydantic import Field, model_validator
 
-from pliant.language.base import ByType, Part, Problem, fault, positive
+from pliant.language.base import ByType, Part, Problem, fault
 from pliant.language.evaluate import to_node
 from pliant.language.placement import Placement
 from pliant.language.scalar import LARGEST, Angle, Length, LengthVector, Number, Scalar
 from pliant.language.syntax import symbols
+from pliant.parts.assembly.build import Build
 from pliant.parts.geometry import cached_functions, se3, so3
 from pliant.parts.geometry.se3 import Pose
-
-if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
 
 PIECES = 16
 """Sections per gap between two points."""
@@ -255,6 +251,8 @@ class ShapeBase(Part):
 class Arc(ShapeBase):
     """An arc of a circle, given by its radius or its angle. It leaves its base along z."""
 
+    above_zero = ("radius",)
+
     type: Literal["arc"] = "arc"
     radius: Length | None = None
     """Radius of the circle [m]."""
@@ -277,12 +275,7 @@ rods:
   finger: {length: 10 cm, section: tube, material: silicone, shape: {type: arc, angle: 60 deg}}
 """
 
-    def problems(self, value: Value) -> Iterator[Problem]:
-        """The radius must be positive."""
-        yield from positive(self, value, "radius")
-
     def length_problems(self, value: Value, length: float, *, stress_free: bool) -> Iterator[Problem]:
-        """The number of turns must be in the supported range."""
         turned = 0.0
         if self.angle is not None:
             turned = value(self.angle)
@@ -292,7 +285,6 @@ rods:
             yield ("radius" if self.angle is None else "angle",), *problem
 
     def curve(self, build: Build, length: Any) -> tuple[Pose, Curve]:
-        """Constant bending."""
         bend = 1 / build.value(self.radius) if self.radius is not None else build.value(self.angle) / length  # type: ignore[arg-type]
         direction = build.value(self.direction)
         sine, cosine = (np.sin, np.cos) if isinstance(direction, int | float) else (ca.sin, ca.cos)
@@ -306,6 +298,8 @@ class Helix(ShapeBase):
 
     It begins at [radius, 0, 0] and winds towards +z. The section's x axis always points to the axis of the helix.
     """
+
+    above_zero, not_below_zero = ("radius", "turns"), ("pitch",)
 
     type: Literal["helix"] = "helix"
     radius: Length
@@ -323,18 +317,7 @@ class Helix(ShapeBase):
             raise fault("helix_size", "a helix has either a pitch or turns", hint="the rod's length gives the other")
         return self
 
-    def problems(self, value: Value) -> Iterator[Problem]:
-        """Sizes must be positive."""
-        yield from positive(self, value, "radius", "turns")
-        if self.pitch is not None and value(self.pitch) < 0:
-            yield (
-                ("pitch",),
-                f"pitch must not be negative, but it is {value(self.pitch):g} m",
-                "use `hand` for the direction of winding",
-            )
-
     def length_problems(self, value: Value, length: float, *, stress_free: bool) -> Iterator[Problem]:
-        """The rod must be long enough for its turns, whose number must be in the supported range."""
         if value(self.radius) <= 0:
             return  # reported above
         if self.pitch is not None:
@@ -353,7 +336,6 @@ class Helix(ShapeBase):
                 yield ("turns",), text, "use fewer turns, a smaller radius or a longer rod"
 
     def curve(self, build: Build, length: Any) -> tuple[Pose, Curve]:
-        """Constant bending and twist: curvature r / (r^2 + c^2), torsion c / (r^2 + c^2) with c = pitch / 2 pi."""
         r = build.value(self.radius)
         if self.pitch is not None:
             c = build.value(self.pitch) / (2 * np.pi)
@@ -403,7 +385,6 @@ rods:
                 return
 
     def length_problems(self, value: Value, length: float, *, stress_free: bool) -> Iterator[Problem]:
-        """A stress-free rod must have the length of its curve."""
         if any(True for _ in self.problems(value)):
             return
         arcs, rotations, _ = frames_along(self._numbers(value))
@@ -418,7 +399,6 @@ rods:
         return np.array([[float(value(entry)) for entry in point] for point in self.points])
 
     def curve(self, build: Build, length: Any) -> tuple[Pose, Curve]:
-        """Short pieces of constant strain between sections of the spline."""
         arcs, rotations, positions = frames_along(self._numbers(build.value))
         base = ca.DM(rotations[0]), ca.DM(positions[0])
         places = []
@@ -452,14 +432,12 @@ class Poses(ShapeBase):
                 yield ("poses", index, "at"), text, "put the poses in the order of arc length"
 
     def length_problems(self, value: Value, length: float, *, stress_free: bool) -> Iterator[Problem]:
-        """The last pose must be at the tip."""
         last = value(self.poses[-1].at)
         if abs(last - length) > 1e-9 * length:
             text = f"the last pose is at {last:g} m, but the rod's length is {length:g} m"
             yield ("poses", len(self.poses) - 1, "at"), text, "end at the rod's length"
 
     def curve(self, build: Build, length: Any) -> tuple[Pose, Curve]:
-        """Constant strains between the poses."""
         poses = [build.placement(pose) for pose in self.poses]
         back = se3.inverse(poses[0])
         places = [

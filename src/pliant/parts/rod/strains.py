@@ -1,7 +1,5 @@
 """The free strains of a rod: single strains by name, and keywords for common sets of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Literal, TypeAlias
 

@@ -21,6 +21,9 @@ from pydantic import Field, StrictBool
 
 from pliant.language.base import Problem
 from pliant.language.scalar import Scalar
+from pliant.parts.assembly.build import Build
+from pliant.parts.assembly.entries import SectionState
+from pliant.parts.assembly.system import Element
 from pliant.parts.formula.base import CoordinateForce, Effect, Inertia, power_law
 from pliant.parts.geometry import se3, so3
 from pliant.parts.geometry.se3 import Pose
@@ -38,12 +41,10 @@ from pliant.parts.rod.finite_element import (
 )
 from pliant.parts.rod.properties import GAUSS, RodProperties, lumped_pieces
 from pliant.parts.rod.section_law import CONSTANTS, section_effect
-from pliant.parts.rod.stations import SectionState, note_sample, section_state
+from pliant.parts.rod.stations import note_sample, section_state
 from pliant.parts.rod.strains import Free, Plane, plane_of
 
 if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
-    from pliant.engine.model.system import Element
     from pliant.parts.rod.rod import Rod
 
 Shear = Literal["exact", "reduced"]
@@ -102,16 +103,13 @@ rods:
 
     @classmethod
     def takes(cls, free: Free) -> Free:
-        """All strains, or those of the plane of the displacements."""
         return strains_of_sections(free)
 
     @property
     def has_own_drag(self) -> bool:
-        """Mass-proportional drag acts on coordinates, as in textbooks; lumped mass is at the nodes."""
         return self.mass != "lumped"
 
     def rod_problems(self, rod: Rod, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """A straight linear rod, with mass in every coordinate."""
         if rod.law != "linear":
             text = f"a linear beam element cannot follow the law '{rod.law}'"
             yield ("law",), text, "use the model `finite_element`, or the linear law"
@@ -128,7 +126,6 @@ rods:
             yield ("model", "rotary_inertia"), text, hint
 
     def apply(self, build: Build, rod: RodProperties) -> None:
-        """Add the nodes, and the elements between them, to the system."""
         stations, plane = mesh(build, rod, self.elements), plane_of(rod.free)
         places: list[tuple[int, Pose]] = [(rod.node, rod.placement)]
         elements: list[Element] = []

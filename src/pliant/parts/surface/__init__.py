@@ -3,7 +3,14 @@
 from typing import Annotated, TypeAlias
 
 from pliant.language.base import ByType
-from pliant.parts.surface.shapes import BoxSurface, CapsuleSurface, CylinderSurface, PlaneSurface, SphereSurface
+from pliant.parts.surface.shapes import (
+    BoxSurface,
+    CapsuleSurface,
+    CylinderSurface,
+    EllipsoidSurface,
+    PlaneSurface,
+    SphereSurface,
+)
 from pliant.parts.surface.solid import ConvexSurface, HeightFieldSurface, MeshSurface
 from pliant.parts.surface.triangles import SurfaceBase
 
@@ -13,6 +20,7 @@ Surface: TypeAlias = Annotated[
     | CapsuleSurface
     | CylinderSurface
     | BoxSurface
+    | EllipsoidSurface
     | ConvexSurface
     | MeshSurface
     | HeightFieldSurface,

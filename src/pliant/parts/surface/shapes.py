@@ -1,17 +1,19 @@
-"""Contact surfaces of simple shapes: plane, sphere, capsule, cylinder and box."""
-
-from __future__ import annotations
+"""Contact surfaces of simple shapes: plane, sphere, capsule, cylinder, box and ellipsoid."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import casadi as ca
 import numpy as np
 
-from pliant.language.base import Problem, positive
+from pliant.language.base import Problem
 from pliant.language.placement import Axis
 from pliant.language.scalar import Length, LengthVector, Scalar
+from pliant.parts.assembly.build import Build
+from pliant.parts.field import hydrodynamics
+from pliant.parts.field.hydrodynamics import Hull
+from pliant.parts.geometry import se3
 from pliant.parts.geometry.se3 import Pose
 from pliant.parts.surface.triangles import (
     BOX,
@@ -20,12 +22,10 @@ from pliant.parts.surface.triangles import (
     SurfaceBase,
     add_faces,
     add_shape,
+    ball,
     disc,
     matrix_columns,
 )
-
-if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
 
 
 class PlaneSurface(SurfaceBase):
@@ -84,15 +84,15 @@ contacts:
   ground: {between: [foot, floor], friction: 0.8}
 """
 
-    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """A radius that is not negative."""
-        if value(self.radius) < 0:
-            yield ("radius",), f"radius must not be negative, but it is {value(self.radius):g} m", ""
+    not_below_zero = ("radius",)
 
     def shapes(self, build: Build, name: str, node: int, pose: Pose) -> list[int]:
         return [
             add_shape(build, name, "point", [Corner(node, build.entries(pose[1]), build.value(self.radius))], [(0,)])
         ]
+
+    def hull(self, build: Build) -> tuple[Hull, Pose] | None:
+        return hydrodynamics.sphere(build.value(self.radius)), se3.identity()
 
     def extent(self, build: Build) -> Any:
         return build.value(self.radius)
@@ -125,9 +125,7 @@ outputs:
   push: {contact: touch}
 """
 
-    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Sizes above zero."""
-        yield from positive(self, value, "radius", "length")
+    above_zero = ("radius", "length")
 
     def shapes(self, build: Build, name: str, node: int, pose: Pose) -> list[int]:
         R, p = pose
@@ -190,9 +188,10 @@ contacts:
   wrap: {between: [rope, peg], friction: 0.3}
 """
 
+    above_zero = ("radius", "length")
+
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Sizes above zero, and a rounding that fits the ends."""
-        yield from positive(self, value, "radius", *(("length",) if self.length is not None else ()))
+        """A rounding that fits the ends."""
         if self.rounding is None:
             return
         if self.length is None:
@@ -239,6 +238,12 @@ contacts:
         ]
         return add_shape(build, name, "side", ends, [(0, 1)])
 
+    def hull(self, build: Build) -> tuple[Hull, Pose] | None:
+        if self.length is None:
+            return None
+        axes = _across(build, ca.vertcat(*build.direction(self.axis)))
+        return hydrodynamics.cylinder(build.value(self.radius), build.value(self.length), 2), (axes, ca.DM.zeros(3))
+
     def extent(self, build: Build) -> Any:
         return build.value(self.radius)
 
@@ -276,12 +281,11 @@ contacts:
   rest: {between: [brick, table], friction: 0.5}
 """
 
+    above_zero = ("size",)
+
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Sizes above zero, and a rounding below half the smallest size."""
+        """A rounding below half the smallest size."""
         sizes = [value(x) for x in self.size]
-        for index, size in enumerate(sizes):
-            if size <= 0:
-                yield ("size", index), f"a box needs three edges above zero, but one is {size:g} m", ""
         if self.rounding is not None and not 0 <= value(self.rounding) < min(sizes) / 2:
             most = f"below half the smallest size, {min(sizes) / 2:g} m"
             text = f"rounding must be from 0 to {most}, but it is {value(self.rounding):g} m"
@@ -293,5 +297,47 @@ contacts:
         points = ca.repmat(size / 2 - radius, 1, len(BOX)) * ca.DM(BOX.T)
         return [add_faces(build, name, node, pose, points, BOX_FACES, radius=radius)]
 
+    def hull(self, build: Build) -> tuple[Hull, Pose] | None:
+        return hydrodynamics.box([build.value(edge) for edge in self.size]), se3.identity()
+
     def extent(self, build: Build) -> Any:
         return ca.mmin(ca.vertcat(*map(build.value, self.size))) / 2
+
+
+class EllipsoidSurface(SurfaceBase):
+    """An ellipsoid around the origin of the surface: a convex solid of 162 points, within 1 % of its semi-axes."""
+
+    type: Literal["ellipsoid"] = "ellipsoid"
+    semi_axes: LengthVector
+    """Half its extents along x, y, z [m]."""
+
+    example: ClassVar[str] = """\
+pliant: 1
+bodies:
+  egg: {mass: 60 g, inertia: {principal: [2e-5, 2e-5, 1e-5 kg*m^2]}}
+joints:
+  flight: {type: free, child: egg, z: {initial: 10 cm}}
+surfaces:
+  shell: {type: ellipsoid, parent: egg, semi_axes: [2 cm, 2 cm, 3 cm]}
+  table: {type: plane}
+contacts:
+  rest: {between: [shell, table], friction: 0.5}
+"""
+
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """Sizes above zero."""
+        for index, axis in enumerate(self.semi_axes):
+            if value(axis) <= 0:
+                text = f"an ellipsoid needs three semi-axes above zero, but one is {value(axis):g} m"
+                yield ("semi_axes", index), text, ""
+
+    def shapes(self, build: Build, name: str, node: int, pose: Pose) -> list[int]:
+        size = ca.vertcat(*map(build.value, self.semi_axes))
+        points = ca.repmat(size, 1, len(ball().points)) * ca.DM(ball().points.T)
+        return [add_faces(build, name, node, pose, points, ball().faces)]
+
+    def hull(self, build: Build) -> tuple[Hull, Pose] | None:
+        return hydrodynamics.ellipsoid([build.value(axis) for axis in self.semi_axes]), se3.identity()
+
+    def extent(self, build: Build) -> Any:
+        return ca.mmin(ca.vertcat(*map(build.value, self.semi_axes)))

@@ -1,28 +1,25 @@
 """Common base of triangulated surfaces, which have their triangles once files have been read."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal, Self
 
 import casadi as ca
 import numpy as np
 import scipy
 from pydantic import Field, PrivateAttr, StrictBool, model_validator
 
-from pliant.language.base import FromFiles, Problem, fault, positive
+from pliant.language.base import FromFiles, fault
 from pliant.language.limits import limits, most
-from pliant.language.scalar import Length, LengthVector, Number, Scalar
+from pliant.language.scalar import Length, LengthVector, Number
 from pliant.language.source import FileProblem, Source, check_file
+from pliant.parts.assembly.build import Build
+from pliant.parts.field import hydrodynamics
+from pliant.parts.field.hydrodynamics import Hull
 from pliant.parts.geometry.se3 import Pose
 from pliant.parts.mesh.drawing import NodeNumber
 from pliant.parts.mesh.formats import read_mesh
 from pliant.parts.surface.triangles import SurfaceBase, Triangles, add_faces, hull
-
-if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
-
 
 ROUND = 0.01
 """Default radius of the edges relative to the smallest extent."""
@@ -72,11 +69,7 @@ class TriangleSurface(FromFiles, SurfaceBase):
         copy._triangles = found
         return copy
 
-    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """A scale above zero, and a rounding that is not negative."""
-        yield from positive(self, value, "scale")
-        if self.rounding is not None and value(self.rounding) < 0:
-            yield ("rounding",), f"rounding must not be negative, but it is {value(self.rounding):g} m", ""
+    above_zero, not_below_zero = ("scale",), ("rounding",)
 
     def default_rounding(self) -> float:
         """Radius of the edges if none is given, before `scale` [m]."""
@@ -98,6 +91,13 @@ class TriangleSurface(FromFiles, SurfaceBase):
                 build, name, node, pose, points, core.faces, radius=radius, closed=self.is_closed, solid=self.is_solid
             )
         ]
+
+    def hull(self, build: Build) -> tuple[Hull, Pose] | None:
+        if not self.is_solid:
+            return None
+        scale = build.value(self.scale)
+        hull, axes, center = hydrodynamics.polyhedron(self.triangles.points, self.triangles.faces, scale)
+        return hull, (ca.DM(axes), ca.DM(center) * scale)
 
     def extent(self, build: Build) -> Any:
         return float(self.triangles.extents[0]) / 2 * build.value(self.scale) if self.is_solid else None
@@ -190,12 +190,7 @@ contacts:
     def is_solid(self) -> bool:
         return False
 
-    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Extents above zero."""
-        yield from super().problems(value)
-        for index, entry in enumerate(self.size):
-            if value(entry) <= 0:
-                yield ("size", index), f"size must be above zero, but it is {value(entry):g} m", ""
+    above_zero = ("size",)
 
     def values_read(self) -> tuple[Any, ...]:
         return (*self.size, *(x for row in self.heights or () for x in row))

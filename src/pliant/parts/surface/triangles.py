@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from functools import cache, cached_property
+from typing import Any, ClassVar
 
 import casadi as ca
 import numpy as np
@@ -16,12 +17,11 @@ import scipy
 from pliant.language.names import FrameName, MaterialName
 from pliant.language.placement import Placement
 from pliant.language.scalar import Repeated
+from pliant.parts.assembly.build import Build
+from pliant.parts.assembly.contact_shapes import ShapeForm
+from pliant.parts.field.hydrodynamics import Hull
 from pliant.parts.geometry import se3
 from pliant.parts.geometry.se3 import Pose
-
-if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
-    from pliant.engine.model.contact_shapes import ShapeForm
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,10 @@ class SurfaceBase(Placement, Repeated):
     @abstractmethod
     def extent(self, build: Build) -> Any:
         """The radius that determines the default stiffness of its contacts [m]; None if it has none."""
+
+    def hull(self, build: Build) -> tuple[Hull, Pose] | None:
+        """What a fluid acts on, and its pose on the surface; None if it encloses no volume."""
+        return None
 
     def apply(self, build: Build, name: str) -> None:
         """Add the surface to the system, fixed to its parent."""
@@ -218,6 +222,22 @@ def disc(count: int) -> Triangles:
     rim = np.stack([np.cos(angle), np.sin(angle), 0 * angle], axis=1)
     faces = [[count, k, (k + 1) % count] for k in range(count)]
     return Triangles(np.concatenate([rim, np.zeros((1, 3))]), np.array(faces))
+
+
+@cache
+def ball() -> Triangles:
+    """A polyhedron near the unit sphere: the corners of an icosahedron, subdivided twice, scaled so that the polyhedron
+    deviates equally to the outside and the inside of the sphere."""
+    golden = (1 + math.sqrt(5)) / 2
+    corners = [(0.0, a, b * golden) for a in (-1, 1) for b in (-1, 1)]
+    points = np.array([np.roll(corner, k) for corner in corners for k in range(3)]) / math.hypot(1, golden)
+    for _ in range(2):
+        faces = scipy.spatial.ConvexHull(points).simplices
+        edges = np.unique(np.sort(np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])), axis=0)
+        middles = points[edges].sum(axis=1)
+        points = np.concatenate([points, middles / np.linalg.norm(middles, axis=1)[:, None]])
+    nearest = -scipy.spatial.ConvexHull(points).equations[:, 3].max()
+    return hull(2 / (1 + nearest) * points)
 
 
 def add_faces(

@@ -1,7 +1,5 @@
 """Plots of paths, vibrations, sweeps and of described results."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Plots of comparisons with recordings, of fits and of optimizations."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,8 +8,7 @@ import numpy as np
 
 from pliant.gradient.optimize import Optimum
 from pliant.identify.compare import Comparison
-from pliant.identify.cross_validation import Profile
-from pliant.identify.fit import Fit, FittedPath
+from pliant.identify.fit import Fit, FittedPath, Profile
 from pliant.show.plot.style import COLOURS, DASHES, GREY, SIZE, axes, clock, key, label, prefixed, spaced_ticks, styled
 
 

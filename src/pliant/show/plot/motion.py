@@ -1,7 +1,5 @@
 """Plots of a simulated motion: outputs, frames, coordinates and energies over time, and spectra."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

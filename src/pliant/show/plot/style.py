@@ -1,7 +1,5 @@
 """The style of all plots: fonts, widths, colours and dashes, and axes with units."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

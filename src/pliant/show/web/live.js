@@ -183,7 +183,7 @@
       return [moved(0), moved(3), moved(6), add(place, moved(9))];
     }
 
-    rod(rod) { // cubic pieces through its places, as in rod_curve.py
+    rod(rod) { // cubic pieces through its places, as in marks.py
       const poses = rod.places.map((_, k) => this.pose(rod, k)), points = [poses[0][3]], sides = [poses[0][0]], bend = [];
       for (let k = 0; k + 1 < poses.length; k++) {
         const [a, b] = [poses[k], poses[k + 1]], chord = Math.hypot(...add(b[3], a[3], -1));

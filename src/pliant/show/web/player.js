@@ -1,4 +1,4 @@
-/* Plays a stage (see stage.py and player.py) in WebGL 2. Everything comes from a JSON block of the same page; names
+/* Plays a stage (see stage.py and page.py) in WebGL 2. Everything comes from a JSON block of the same page; names
    from models are only ever set as text. All frames are on the graphics card, and the shader mixes two of them. */
 "use strict";
 (() => {

@@ -1,7 +1,5 @@
 """Meshes from files: wireframes of nodes and edges, one format per file. A new format is one more reader here."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

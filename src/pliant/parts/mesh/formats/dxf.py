@@ -1,7 +1,5 @@
 """DXF drawings (text), read with ezdxf: lines, polylines, curves as chords, faces and blocks, in the unit of the header."""
 
-from __future__ import annotations
-
 import io
 import logging
 import re

@@ -1,8 +1,6 @@
 """IGES wireframes: lines (entity 110) and polylines (106), including those in groups and composites, placed by
 transformations (124), in the units of the global section."""
 
-from __future__ import annotations
-
 import re
 from enum import IntEnum
 

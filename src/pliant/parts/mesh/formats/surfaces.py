@@ -5,8 +5,6 @@ file. STL, OBJ and PLY have no unit; COLLADA files state theirs, and glTF files 
 other readers of robots.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import struct

@@ -1,7 +1,5 @@
 """Volume and other meshes that meshio reads: the wireframe of their cells. They have no unit."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import re

@@ -1,7 +1,5 @@
 """Wireframes: nodes and edges of a file, with coincident ends merged."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
