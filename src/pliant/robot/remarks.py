@@ -35,7 +35,7 @@ FARTHEST = 100.0
 DENSEST = 1e6
 """Largest plausible ratio of the mass of a body to the volume of its shape [kg/m^3]."""
 MOST_MAGNETIC, STRONGEST_FIELD = 2.0e6, 50.0
-"""Magnetization of the most magnetic materials, just above iron-cobalt [A/m], and flux density of the strongest steady fields [T]."""
+"""Magnetization of the most magnetic materials, just above iron-cobalt [A/m], flux density of the strongest steady fields [T]."""
 TURNS = 2.0
 """Largest plausible number of turns of an initial angle; larger ones are probably in degrees."""
 UNIT = "is a unit missing? Numbers without one are SI: m, kg, Pa"
