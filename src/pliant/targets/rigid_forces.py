@@ -281,6 +281,9 @@ class _Reader:
     def _linear_force(self, force: CoordinateForceInstance, own: np.ndarray) -> None:
         """Spring, damper and motors of a linear force, or of its linear form at the start."""
         n, kind = force.size, force.kind
+        if any(force.v_at + k not in self.joints for k in range(n)):
+            self.remark(force.source, "its force depends on the rotation of a free joint, and is omitted")
+            return
         form = LinearForm.of(kind.effect, own, kind.signals, self.q[force.q_at : force.q_at + n], self._signals(force))
         scale = np.array([self.joints[force.v_at + k].scale for k in range(n)])
         for k in range(n):
