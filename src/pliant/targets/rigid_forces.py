@@ -392,6 +392,8 @@ class _Reader:
             what = {"relative_drag": "damping by mass (Rayleigh)"}.get(
                 force.kind.name, f"its force '{force.kind.name}'"
             )
+            if force.kind.name.startswith("magnet_"):
+                what = "the force of its magnetic field"
             self.remark(force.source, f"{what} is omitted")
 
     def _load(self, force: FrameForceInstance, own: np.ndarray) -> None:
