@@ -241,7 +241,7 @@ joints:
     tolerance=2e-3,
     unit="m",
 )
-def mooring_line() -> CaseResult:
+def moored_buoy() -> CaseResult:
     """The line is inextensible, and its bending stiffness does not count."""
     eqs, value, exact = derive("moored_buoy"), [], []
     line = np.pi * 0.018**2 * (1380 - 1025) * 9.81
