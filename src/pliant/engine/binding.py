@@ -15,8 +15,7 @@ from pliant.engine.layout import BINDING_NUMBERS, BindingStruct
 from pliant.engine.libraries import extension_module
 from pliant.engine.model.inputs import HELD, SERIES
 from pliant.engine.model.system import System
-from pliant.engine.program import Program
-from pliant.engine.workspace import EvaluationError, check
+from pliant.engine.program import EvaluationError, Program, check
 from pliant.language.time_series import TimeSeries
 
 

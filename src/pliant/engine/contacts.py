@@ -11,7 +11,7 @@ import numpy as np
 import scipy
 
 from pliant.engine.model.contact_shapes import ContactSystem
-from pliant.engine.workspace import check
+from pliant.engine.program import check
 from pliant.language.arguments import ArgumentError, number
 from pliant.language.message_text import suggestion
 

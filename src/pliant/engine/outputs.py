@@ -16,6 +16,7 @@ from pliant.engine.kernel import coordinate_force_kernels, frame_force_kernels
 from pliant.engine.libraries import extension_module, runtime, virtual_kernel
 from pliant.engine.model.model import Model
 from pliant.engine.model.system import PLACEMENT_SIZE, ConstraintInstance, CoordinateForceInstance, FrameForceInstance
+from pliant.engine.program import check
 from pliant.engine.symbolic import (
     Tree,
     build_tree,
@@ -25,7 +26,6 @@ from pliant.engine.symbolic import (
     route_state,
     stack_poses,
 )
-from pliant.engine.workspace import check
 from pliant.language.message_text import suggestion
 from pliant.language.names import outputs_named, stacked, with_repeated
 from pliant.parts.geometry import se3

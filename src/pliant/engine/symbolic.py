@@ -29,7 +29,7 @@ from pliant.engine.model.system import (
     RouteInstance,
     System,
 )
-from pliant.engine.workspace import EvaluationError
+from pliant.engine.program import EvaluationError
 from pliant.language.arguments import ArgumentError
 from pliant.language.message_text import describe
 from pliant.parts.formula.route import FRICTION, measure, slide

@@ -33,7 +33,7 @@ from pliant.engine.binding import Binding, LinearizedEquations
 from pliant.engine.contacts import Contacts, contacts_at, contacts_at_rest
 from pliant.engine.model.contact_shapes import ContactShape
 from pliant.engine.model.model import Model
-from pliant.engine.workspace import EvaluationError
+from pliant.engine.program import EvaluationError
 from pliant.language.limits import time_is_up
 
 
