@@ -1,17 +1,16 @@
 """Kernels: one small CasADi function per kind of element and purpose, with its own exact derivatives.
 
-A kernel sees one instance: its coordinates or the poses and twists of its frames, its constants and signals. The
-assembled system calls kernels in a loop; nothing ever differentiates the assembled system. All inputs and outputs are
-dense and column-major.
+A kernel sees one instance: its coordinates or the poses and twists of its frames, its constants and signals. The assembled system
+calls kernels in a loop; nothing ever differentiates the assembled system. All inputs and outputs are dense and column-major.
 
-World twists are taken at the world's origin. A variation of a pose is a world-side increment `eta`; with
-`eta_dot`, `eta_ddot` its time derivatives along the motion,
+World twists are taken at the world's origin. A variation of a pose is a world-side increment `eta`; with `eta_dot`, `eta_ddot` its
+time derivatives along the motion,
 
     d(twist)        = eta_dot + eta x twist
     d(acceleration) = eta_ddot + eta_dot x twist + eta x acceleration
 
-and tangents of wrenches are given in convected form, `d(wrench) - eta x* wrench`, because wrench and frame then turn
-together and the recursion needs no further terms.
+and tangents of wrenches are given in convected form, `d(wrench) - eta x* wrench`, because wrench and frame then turn together and
+the recursion needs no further terms.
 """
 
 from __future__ import annotations
