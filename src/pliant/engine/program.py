@@ -137,8 +137,7 @@ class Calls:
         """The function `pl_call_NAME`. takes: names in `pl_arguments`; gives: shapes of names of counts and of numbers."""
         taken = tuple((x, self._sizes[_SIZES[x]] if x in _SIZES else 0) for x in takes.split())
         shapes = tuple(tuple(int(n) if n.isdigit() else self._sizes[n] for n in text.split()) for text in gives)
-        function: Call = self._module.call(self.caller, address(f"pl_call_{name}"), taken, shapes)
-        return function
+        return self._module.call(self.caller, address(f"pl_call_{name}"), taken, shapes)
 
 
 def read_numbers(name: str, values: Any, size: int) -> np.ndarray:

@@ -71,8 +71,7 @@ class EquilibriumAdjoint:
         if not given.size:  # nothing can move
             return given
         factors = self._factors
-        solution: np.ndarray = self._sizes * factors.solve(self._sizes * given, trans=trans)
-        return solution
+        return self._sizes * factors.solve(self._sizes * given, trans=trans)
 
     def solve(self, by_q: np.ndarray, by_multipliers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """w and y for a cotangent of increments of q and of multipliers."""
