@@ -35,6 +35,7 @@ AT_REST: dict[str, dict[str, dict[str, float]]] = {
     "three_section_arm": {"inputs": {"p11": 120e3, "p22": 160e3, "p33": 200e3}},
     "cloth": {},
     "net": {},
+    "moored_buoy": {},
     "gripper": {"inputs": {"pressure": 120e3, "lift": 0.0}},
     "snake": {"inputs": {f"bend[{k}]": 70e3 * np.sin(-np.pi / 4 * k) for k in range(1, 9)}},
     "tendon_robot": {"inputs": {"lower[1]": 5.0, "upper[2]": 4.0}},

@@ -14,6 +14,7 @@ from pliant.analysis.linear.small_motion import (
     at_rest,
     first_order,
     imbalance,
+    kinked_pose,
     largest_force,
     unbalanced_pose,
     unsteadiness,
@@ -303,7 +304,7 @@ class Linearize(Analysis):
     result = StateSpace
     remarks = (
         moved_onto_constraints, friction_of_tendons_linearized, contacts_linearized, inputs_beyond_limits, unbalanced_pose,
-        momentary, outputs_without_derivative,
+        kinked_pose, momentary, outputs_without_derivative,
     )  # fmt: skip
 
     at: StateGiven = "equilibrium"

@@ -14,9 +14,9 @@ from pliant.engine.contacts import Contacts, contact_tangents
 from pliant.engine.layout import BINDING_NUMBERS, BindingStruct
 from pliant.engine.libraries import extension_module
 from pliant.engine.model.inputs import HELD, SERIES
-from pliant.engine.model.system import System
 from pliant.engine.program import EvaluationError, Program, check
 from pliant.language.time_series import TimeSeries
+from pliant.parts.assembly.system import System
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ import scipy
 from pliant.engine.layout import COUNTS, INTEGERS, KERNELS, RuntimeStatus, TablesStruct
 from pliant.engine.libraries import address, extension_module, load_kernels, runtime
 from pliant.engine.model.inputs import InputPlan
-from pliant.engine.model.system import System
 from pliant.engine.tables import Tables, build_tables
+from pliant.parts.assembly.system import System
 
 if TYPE_CHECKING:
     from pliant.engine.binding import Binding

@@ -185,7 +185,7 @@ class Differentiable:
             self, values, self._of_motion(motion.run),
             None if motion.is_remembered else lambda given: self._motion_pullback(motion, given),
             lambda moved: self._of_motion(motion.moved(**self._motion_at(moved))),
-            KINKS.event_share if motion.has_events else SHARE,
+            KINKS.event_share if motion.has_events else SHARE, motion.rests_at_a_kink,
         )  # fmt: skip
 
     def _motion_at(self, values: Arrays) -> dict[str, Any]:

@@ -35,6 +35,8 @@ from pliant.parts.external_load import Wrench as Wrench
 from pliant.parts.field.body import BodyFluid as BodyFluid
 from pliant.parts.field.fluid import Fluid as Fluid
 from pliant.parts.field.rod import RodFluid as RodFluid
+from pliant.parts.field.wing import Polar as Polar
+from pliant.parts.field.wing import Wing as Wing
 from pliant.parts.field_load import FieldLoad as FieldLoad
 from pliant.parts.input import Piece as Piece
 from pliant.parts.input import PiecewiseInput as PiecewiseInput

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import casadi as ca
 import numpy as np
@@ -22,16 +22,14 @@ from pliant.language.scalar import (
     Repeated,
     TorqueSignalVector,
 )
+from pliant.parts.assembly.build import Build
+from pliant.parts.assembly.entries import RodPiece, RodSpan
 from pliant.parts.formula.base import Effect, FrameForce
 from pliant.parts.formula.relative import ENDS
 from pliant.parts.geometry import se3, so3
 from pliant.parts.geometry.se3 import Pose
 from pliant.parts.motion import Fields
 from pliant.parts.rod.stations import parts_between, product_weights
-
-if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
-    from pliant.engine.model.entries import RodPiece, RodSpan
 
 
 class Wrench(Repeated):

@@ -171,6 +171,9 @@ def _heavy_loads(checked: SemanticChecks) -> Iterator[Finding]:
         if rod is None or body not in flat.bodies or not rod.material or rod.material[0] not in flat.materials:
             continue
         mass = float(flat.bodies[body].total_mass(checked.number, flat.materials))
+        fluid, shape = flat.world.fluid, flat.bodies[body].shape
+        if fluid is not None and shape is not None:  # which carries what it displaces
+            mass -= checked.number(fluid.density) * shape.volume(checked.number)
         length, sizes = _value(checked, rod.length), _half_sizes(checked, rod)
         modulus = _value(checked, flat.materials[rod.material[0]].youngs_modulus)
         if not (length and modulus and sizes is not None and sizes.max() > 0):

@@ -11,7 +11,7 @@ import casadi as ca
 import numpy as np
 
 from pliant.engine.equations import Equations
-from pliant.engine.model.system import PLACEMENT_SIZE, Element
+from pliant.parts.assembly.system import PLACEMENT_SIZE, Element
 from pliant.parts.motion import Motion
 from pliant.parts.surface.triangles import Triangles
 from pliant.show import outlines
@@ -258,12 +258,12 @@ class SurfaceLayout:
 SURFACE_LAYOUT = SurfaceLayout()
 
 
-SurfaceForm = Literal["plane", "cylinder", "capsule", "faces"]
+SurfaceForm = Literal["plane", "water", "cylinder", "capsule", "faces"]
 
 
 @dataclass(frozen=True)
 class SurfaceMark:
-    """A contact surface. Planes, and cylinders without a length, are infinite.
+    """A contact surface, or the surface of a fluid. Planes, water, and cylinders without a length, are infinite.
 
     Attributes:
         name: the surface's name.
@@ -290,7 +290,12 @@ class SurfaceMark:
     @property
     def is_endless(self) -> bool:
         """Whether it is infinite, so that only a piece of it can be shown."""
-        return self.form == "plane" or (self.form == "cylinder" and self.half_length == 0)
+        return self.is_flat or (self.form == "cylinder" and self.half_length == 0)
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether it is a plane."""
+        return self.form in ("plane", "water")
 
 
 def sides(axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -306,7 +311,7 @@ def middle(surface: SurfaceMark, center: np.ndarray) -> np.ndarray:
     if surface.moves or not surface.is_endless:
         return surface.place
     along = float(surface.axis @ (center - surface.place)) * surface.axis
-    return np.asarray(center - along if surface.form == "plane" else surface.place + along)
+    return np.asarray(center - along if surface.is_flat else surface.place + along)
 
 
 def axis_ends(surface: SurfaceMark, center: np.ndarray, size: float) -> np.ndarray:
@@ -334,7 +339,7 @@ def reached(surface: SurfaceMark, points: np.ndarray) -> np.ndarray:
 
 def silhouette(surface: SurfaceMark, camera: Camera, center: np.ndarray, size: float) -> np.ndarray:
     """Outline of the displayed part of a surface on a picture, n x 2 [m]."""
-    if surface.form == "plane":
+    if surface.is_flat:
         u, w = SURFACE_LAYOUT.margin * size * np.stack(sides(surface.axis))
         corners = middle(surface, center) + np.stack([-u - w, u - w, u + w, w - u])
         return camera.project(corners)

@@ -18,10 +18,10 @@ from pliant.engine.contacts import Contacts, contacts_at
 from pliant.engine.equations import Equations, Values
 from pliant.engine.frames import frame_motion
 from pliant.engine.kernel import route_kernels
-from pliant.engine.model import placement_matrices
 from pliant.engine.model.model import Model
 from pliant.language.placement import Attachment, Axis, Placement
 from pliant.language.scalar import AS_AT_START
+from pliant.parts.assembly import placement_matrices
 from pliant.parts.body import Body, Box, Cylinder, Ellipsoid, SlenderRod, Sphere, Tube
 from pliant.parts.external_load import Wrench
 from pliant.parts.joint import Cylindrical, Planar, Prismatic, Revolute, Universal
@@ -214,7 +214,7 @@ class SceneMaker:
             turns=tuple(a for m in marks.values() for a in _turns(m)),
             slides=tuple(a for m in marks.values() for a in _slides(m)),
             meshes=tuple(net.mark(self.nodes, self.theta) for net in self.nets),
-            surfaces=tuple(self.surface(name, surface) for name, surface in spec.surfaces.items()),
+            surfaces=(*(self.surface(name, surface) for name, surface in spec.surfaces.items()), *self.water()),
             pushes=tuple(self.pushes()),
             swept=np.zeros((0, 3)) if self.swept is None else self.swept,
         )
@@ -302,6 +302,14 @@ class SceneMaker:
             name, form, place, rotation @ self.direction(axis), radius, half_length, moves,
             place + solid.points @ rotation.T, solid.faces, _owner(surface.parent),
         )  # fmt: skip
+
+    def water(self) -> Iterator[SurfaceMark]:
+        """The free surface of the fluid, if there is one."""
+        world = self.eqs.model.spec.world
+        if world.fluid is not None and world.fluid.surface is not None:
+            gravity = np.array([self.value(x) for x in world.gravity])
+            up = -gravity / np.linalg.norm(gravity)
+            yield SurfaceMark("fluid", "water", self.value(world.fluid.surface) * up, up)
 
     def pushes(self) -> Iterator[PushMark]:
         """Forces of contacts, on the first of two parts unless that is fixed to the world. Parts that only touch have none,

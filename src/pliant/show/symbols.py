@@ -14,7 +14,20 @@ import numpy as np
 
 from pliant.show import outlines
 from pliant.show.camera import Camera
-from pliant.show.colours import AXES, HELD, INK, PALE, PUSH, SOFT, darker, group_colours, lighter, rgb, scale_colours
+from pliant.show.colours import (
+    AXES,
+    HELD,
+    INK,
+    PALE,
+    PUSH,
+    SOFT,
+    WATER,
+    darker,
+    group_colours,
+    lighter,
+    rgb,
+    scale_colours,
+)
 from pliant.show.marks import (
     SURFACE_LAYOUT,
     JointMark,
@@ -251,9 +264,10 @@ class PictureSymbols(DrawingLayers):
     def _surface(self, surface: SurfaceMark) -> None:
         # behind its body, or between the bodies behind it and those in front of it; planes are behind everything
         behind = int(np.searchsorted(self.depths, self.camera.depth(surface.place)))
-        layer = 2.0 if surface.form == "plane" else self.layer.get(surface.owner, 10.2 + behind) - 0.6
+        layer = 2.0 if surface.is_flat else self.layer.get(surface.owner, 10.2 + behind) - 0.6
         flat = silhouette(surface, self.camera, self.center, self.size)
-        self._polygon(flat, lighter(PALE, 0.55), layer, see_through=True)
+        colour = lighter(WATER, 0.4) if surface.form == "water" else lighter(PALE, 0.55)
+        self._polygon(flat, colour, layer, see_through=True)
         if surface.form == "faces":
             for line in edge_lines(surface, self.camera):
                 self._line(line, lighter(PALE, 0.2), 0.6, layer + 0.01)
@@ -693,7 +707,8 @@ class StageSymbols:
         self._between("cone", np.stack([neck, point]), 0.4 * head, _bytes(colour), "loads")
 
     def surface(self, surface: SurfaceMark) -> None:
-        SURFACES[surface.form](self, surface, _bytes(lighter(PALE, 0.3)))
+        colour = lighter(WATER, 0.2) if surface.form == "water" else lighter(PALE, 0.3)
+        SURFACES[surface.form](self, surface, _bytes(colour))
 
     def slab(self, surface: SurfaceMark, colour: Colour) -> None:
         """A thin slab below a plane."""
@@ -702,6 +717,15 @@ class StageSymbols:
         place = middle(surface, self.center) - 0.5 * thick * surface.axis
         turned = np.stack([u, w, surface.axis], axis=1)
         self._at("cube", place, (length, length, thick), colour, turned, "contacts")
+
+    def ripples(self, surface: SurfaceMark, colour: Colour) -> None:
+        """Lines on a plane, between which one sees what is below."""
+        half, place = SURFACE_LAYOUT.margin * self.size, middle(surface, self.center)
+        shares = np.linspace(-half, half, 9)
+        for u, w in (sides(surface.axis), sides(surface.axis)[::-1]):
+            for share in shares:
+                ends = np.stack([place + share * u - half * w, place + share * u + half * w])
+                self._between("cylinder", ends, 0.0012 * self.size, colour, "contacts")
 
     def tube(self, surface: SurfaceMark, colour: Colour) -> None:
         """A cylinder; its ends are left open."""
@@ -874,6 +898,7 @@ LINKS: dict[str, Symbol] = {
 
 SURFACES: dict[SurfaceForm, Callable[[StageSymbols, SurfaceMark, Colour], None]] = {
     "plane": StageSymbols.slab,
+    "water": StageSymbols.ripples,
     "cylinder": StageSymbols.tube,
     "capsule": StageSymbols.capsule,
     "faces": StageSymbols.sheet,

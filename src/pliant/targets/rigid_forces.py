@@ -14,14 +14,14 @@ import casadi as ca
 import numpy as np
 
 from pliant.engine.equations import Equations
-from pliant.engine.model.system import (
+from pliant.language.message_text import enumeration
+from pliant.parts.assembly.system import (
     ConstraintInstance,
     CoordinateForceInstance,
     FrameForceInstance,
     InertiaInstance,
     RouteInstance,
 )
-from pliant.language.message_text import enumeration
 from pliant.parts.constraint import CONSTANTS as FRAMES
 from pliant.parts.external_load import WRENCH
 from pliant.parts.external_load import WRENCH_CONSTANTS as LOAD
@@ -217,7 +217,8 @@ class _Reader:
 
     def read(self) -> None:
         for inertia in self.system.inertias:
-            self._armature(inertia)
+            if not inertia.kind.weightless:
+                self._armature(inertia)
         for force in self.system.coordinate_forces:
             self._coordinate_force(force)
         for motor in self._motors():
@@ -382,6 +383,8 @@ class _Reader:
             self._load(force, own)
         elif force.kind in (axial_force(with_input=False), axial_force(with_input=True)):
             self._axial(force, own)
+        elif force.kind.name.startswith(("fluid_", "buoyant_")):
+            self.remark("fluid of the world", "omitted")
         else:
             what = {"relative_drag": "damping by mass (Rayleigh)"}.get(
                 force.kind.name, f"its force '{force.kind.name}'"

@@ -65,9 +65,10 @@ def test_the_runtime_agrees_with_symbols(model: str, shape: str, surface: str) -
         np.testing.assert_allclose(found, true, rtol=0, atol=1e-9 * np.abs(true).max())
 
 
-@pytest.mark.parametrize("model", MODELS)
-def test_energy_closes_in_a_current(model: str) -> None:
+@pytest.mark.parametrize(("model", "munk"), [(MODELS[0], "munk_moment: true"), *((model, "") for model in MODELS)])
+def test_energy_closes_in_a_current(model: str, munk: str) -> None:
     """What the fluid takes and what the motion keeps is what gravity and the current put in."""
+    model = f"{model}, fluid: {{{munk}}}"
     run = simulate(reed(model, CURRENT + ", surface: -12 cm", FLAT), 0.2, save_every=0.01, rtol=1e-8, atol=1e-9)
     energy = {name: np.asarray(run.energy[name]) for name in ("total", "dissipated", "supplied")}
     balance = energy["total"] + energy["dissipated"] - energy["supplied"]
@@ -174,6 +175,23 @@ def test_a_current_that_carries_a_rod_along() -> None:
     velocity = np.asarray(run.v)[:, :3]
     np.testing.assert_allclose(velocity[:, 0], 0.3 * np.sin(4 * time), atol=1e-5)
     np.testing.assert_allclose(velocity[:, 1], 0.1 * time**2, atol=1e-5)
+
+
+@pytest.mark.parametrize("munk", ["false", "true"])
+@pytest.mark.parametrize("model", MODELS)
+def test_only_relative_motion_counts(model: str, munk: str) -> None:
+    """A rod at rest in a current, and one that moves the other way through still water."""
+    more, forces = f", fluid: {{munk_moment: {munk}}}", []
+    for current, rates in (
+        ("[0.3 m/s, 0.2 m/s, -0.4 m/s]", ""),
+        ("[0, 0, 0]", ", x: {rate: -0.3 m/s}, y: {rate: -0.2 m/s}, z: {rate: 0.4 m/s}"),
+    ):
+        eqs = straight(model, f"{{density: 900, viscosity: 0.2 Pa*s, current: {current}}}", FLAT, rates, more)
+        state = eqs.initial_state()
+        forces.append(eqs.binding.inverse(0.0, np.asarray(state.q), np.asarray(state.v), np.zeros(len(state.v))))
+    np.testing.assert_allclose(forces[0], forces[1], rtol=1e-9, atol=1e-12)
+    turning = np.abs(forces[0]).max()
+    assert turning > 0.1
 
 
 NO_OUTLINE = """

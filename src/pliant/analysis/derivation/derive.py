@@ -9,7 +9,6 @@ from pathlib import Path
 
 from pliant.analysis.derivation.rod_frequencies import with_rod_frequencies
 from pliant.engine.equations import Equations, say_once
-from pliant.engine.model.build import Build
 from pliant.engine.model.model import compile_model
 from pliant.language.arguments import ArgumentError
 from pliant.language.faults import Fault, SpecError
@@ -17,6 +16,7 @@ from pliant.language.message_text import describe, merged_instances, suggestion
 from pliant.language.names import Reference
 from pliant.language.traversal import collections, leaves
 from pliant.language.units import parse_unit
+from pliant.parts.assembly.build import Build
 from pliant.parts.rod.base import RodModelBase
 from pliant.parts.rod.rod import Rod
 from pliant.parts.rod.strains import LABELS

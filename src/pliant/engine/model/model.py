@@ -16,20 +16,28 @@ from weakref import WeakValueDictionary
 import casadi as ca
 import numpy as np
 
-from pliant.engine.model.build import Build, add_joint, tie_coordinates
 from pliant.engine.model.enclosures import located
-from pliant.engine.model.entries import ArcEntry, CarriedNode, CoordinateEntry, Requirement, RodStation, TurnLimit
 from pliant.engine.model.inputs import InputPlan, plan_inputs
-from pliant.engine.model.signals import PrescribedPosition
-from pliant.engine.model.system import PartContributions, System
+from pliant.engine.model.joints import add_joint, tie_coordinates
 from pliant.language.arguments import ArgumentError, mapping, number
 from pliant.language.base import FromFiles
 from pliant.language.faults import ExpressionError
 from pliant.language.message_text import suggestion
 from pliant.language.parameter import Environment
 from pliant.language.traversal import collections, leaves
+from pliant.parts.assembly.build import Build
+from pliant.parts.assembly.entries import (
+    ArcEntry,
+    CarriedNode,
+    CoordinateEntry,
+    Requirement,
+    RodStation,
+    StrainSample,
+    TurnLimit,
+)
+from pliant.parts.assembly.signals import PrescribedPosition
+from pliant.parts.assembly.system import PartContributions, System
 from pliant.parts.constraint import ROWS
-from pliant.parts.rod.stations import StrainSample
 from pliant.robot.robot import RobotSpec
 
 

@@ -119,6 +119,7 @@ typedef struct pl_work {
   double energy, dissipation, supply;/* of interactions */
   /* articulated bodies */
   double *IA, *pA, *U, *D, *u; /* D holds D^-1; see articulated.c */
+  double *bulk, *least; /* mass and second moments of all that a node carries; what pivots of an element must exceed */
   /* tangents */
   double *B, *Vq, *Av, *Aq, *path;
   double *kernel_blocks; /* own blocks of nodes moved by kernels; see motion_kernels.h */

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import casadi as ca
 import numpy as np
@@ -29,6 +29,7 @@ from pliant.language.base import Part, Problem
 from pliant.language.faults import Fault, SpecError
 from pliant.language.names import SurfaceName
 from pliant.language.scalar import Number, Scalar, Vector
+from pliant.parts.assembly.build import Build
 from pliant.parts.field import immersion
 from pliant.parts.field.base import add_added_mass, velocity_at, wrench_at
 from pliant.parts.field.hydrodynamics import Hull, sphere_wake
@@ -37,9 +38,6 @@ from pliant.parts.formula.base import Effect, FrameForce
 from pliant.parts.geometry import se3
 from pliant.parts.geometry.se3 import Pose
 from pliant.parts.motion import Fields
-
-if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
 
 Row: TypeAlias = tuple[Number, Number, Number, Number, Number, Number]
 Matrix: TypeAlias = tuple[Row, Row, Row, Row, Row, Row]

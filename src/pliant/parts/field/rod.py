@@ -6,7 +6,9 @@ section, z its tangent), is acted on by
 * the weight of the fluid that it displaces, and the force that would accelerate this as the undisturbed fluid is accelerated;
 * drag `-(1/2 density C_i W_i |w_xy| + k_n) w_i L` across, with the width W_i that faces the flow, and
   `-(1/2 density C_z P |w_z| + k_z) w_z L` along, with the perimeter P;
-* the inertia of the fluid that it moves aside, a mass per length for each direction across, and about the axis.
+* the inertia of the fluid that it moves aside, a mass per length `a` for each direction across, and about the axis: `-a` times
+  the acceleration relative to the fluid, which is Morison's formula for slender parts in separated flow, or on request the
+  change of the momentum `a w` and its moment `w x (a w)` in an ideal fluid.
 
 Default coefficients are of long straight cylinders across the flow:
 
@@ -25,7 +27,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import casadi as ca
 import numpy as np
@@ -34,6 +36,8 @@ from pydantic import StrictBool
 from pliant.language.base import OneOrList, Part, Problem, not_negative, positive
 from pliant.language.faults import Fault, SpecError
 from pliant.language.scalar import Length, Number, Scalar, Viscosity
+from pliant.parts.assembly.build import Build
+from pliant.parts.assembly.entries import RodPiece, RodSpan
 from pliant.parts.field.base import (
     ON_SPAN,
     POINTS,
@@ -45,15 +49,11 @@ from pliant.parts.field.base import (
     wrench_at,
     wrenches_of,
 )
-from pliant.parts.field.medium import Medium, MediumKind
+from pliant.parts.field.medium import Flow, Medium, MediumKind
 from pliant.parts.formula.base import Effect, FrameForce, Inertia, world_jacobian
 from pliant.parts.geometry import se3, so3
 from pliant.parts.motion import Fields
 from pliant.parts.section.base import GeometricSection, HoledSection, OneSection
-
-if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
-    from pliant.engine.model.entries import RodPiece, RodSpan
 
 BOTH_WAYS = Annotated[tuple[Number, Number], OneOrList(2)]
 
@@ -84,6 +84,10 @@ class RodFluid(Part):
     added_mass: BOTH_WAYS | None = None
     """Mass of the fluid moved along the section's x and y, or one for both, relative to that in a circle around the width that
     faces the motion [-]. Default: 1 for round sections, 1 to 2.3 for others, by their proportions."""
+    munk_moment: StrictBool = False
+    """How the fluid that is moved aside reacts: by the acceleration of each section relative to the fluid (Morison), as where the
+    flow separates behind blades and cables; or as an ideal fluid, in which its momentum also turns with the section, and turns the
+    rod across its motion (Munk's moment)."""
 
     example: ClassVar[str] = """\
 pliant: 1
@@ -200,14 +204,15 @@ def outline_of(section: OneSection, given: RodFluid, build: Build) -> Outline | 
 class ForceKind:
     """What the formulas of a piece contain: an option of types of force.
 
-    quadratic, viscous: whether there is such drag; buoyant: whether the fluid carries; moved: whether added mass counts.
+    quadratic, viscous: whether there is such drag; buoyant: whether the fluid carries; ideal: whether
+    added mass moves as in an ideal fluid.
     """
 
     medium: MediumKind
     quadratic: bool
     viscous: bool
     buoyant: bool
-    moved: bool
+    ideal: bool
 
     @property
     def fields(self) -> Fields:
@@ -217,7 +222,7 @@ class ForceKind:
     @property
     def word(self) -> str:
         """A key for names of kernels."""
-        flags = (self.quadratic, self.viscous, self.buoyant, self.moved)
+        flags = (self.quadratic, self.viscous, self.buoyant, self.ideal)
         return f"{self.medium.word}_{''.join(str(int(x)) for x in flags)}"
 
 
@@ -298,22 +303,24 @@ def act(kind: ForceKind, c: Any, signals: Any, section: Section) -> Action:
     moment: Any = ca.SX.zeros(3)
     if not kind.medium.still:
         carried = share * at.density * at.volume * flow.acceleration
-        if kind.moved:
-            push, moment = _of_current(at.moved, R, section, flow.velocity, flow.acceleration)
-            carried, moment = carried + R @ push, R @ moment
-        force = force + carried
-        supply = supply + ca.dot(carried, section.velocity) + ca.dot(R.T @ moment, section.turning)
+        force, supply = force + carried, supply + ca.dot(carried, section.velocity)
+    if not (kind.medium.still and kind.ideal):
+        push, turning = _beside_inertia(kind, at.moved, R, section, flow)
+        force, moment = force + R @ push, R @ turning
+        supply = supply + ca.dot(push, R.T @ section.velocity) + ca.dot(turning, section.turning)
     return Action(force, moment, 0.0, dissipation, supply)
 
 
-def _of_current(moved: Any, R: Any, section: Section, velocity: Any, acceleration: Any) -> tuple[Any, Any]:
-    """Force and moment in the section's axes by which added mass that moves relative to a current differs from that in a fluid at
-    rest, whose inertia is among the masses."""
-    U, o = R.T @ velocity, section.turning
-    v = R.T @ section.velocity
-    a = ca.vertcat(moved, 0)
-    force = a * (R.T @ acceleration - ca.cross(o, U)) + ca.cross(o, a * U)
-    return force, ca.cross(v, a * v) - ca.cross(v - U, a * (v - U))
+def _beside_inertia(kind: ForceKind, moved: Any, R: Any, section: Section, flow: Flow) -> tuple[Any, Any]:
+    """Force and moment of added mass `a` in the section's axes, beside those of its inertia in an ideal fluid at rest, which are
+    among the masses: `-a dv/dt - o x (a v)` and `-v x (a v)`. In an ideal fluid velocities are relative to the current; otherwise
+    the force is `-a` times the relative acceleration, and there is no moment."""
+    a, o, v = ca.vertcat(moved, 0), section.turning, R.T @ section.velocity
+    carried = a * (R.T @ flow.acceleration)
+    if not kind.ideal:
+        return carried + ca.cross(o, a * v) - a * ca.cross(o, v), ca.cross(v, a * v)
+    U = R.T @ flow.velocity
+    return carried + ca.cross(o, a * U) - a * ca.cross(o, U), ca.cross(v, a * v) - ca.cross(v - U, a * (v - U))
 
 
 def _turning(R: Any, twist: Any) -> Any:
@@ -435,7 +442,7 @@ class _RodInFluid:
         places = places or [k / max(len(names) - 1, 1) for k in range(len(names))]
         outlines = []
         for x, section in zip(places, names, strict=True):
-            found = outline_of(build.robot.sections[section], given, build)  # type: ignore[arg-type]
+            found = outline_of(build.robot.sections[section], given, build)
             if found is None:
                 text = f"the section '{section}' of the rod has no outline on which the fluid could act"
                 hint = "add `fluid: {diameter: ...}` to the rod, or `fluid: {immersed: false}`"
@@ -464,7 +471,7 @@ class _RodInFluid:
             quadratic=given.drag in ("both", "quadratic"),
             viscous=given.drag in ("both", "viscous") and has_viscosity,
             buoyant=given.buoyancy,
-            moved=True,
+            ideal=given.munk_moment,
         )
 
     def added_mass(self, outline: Outline) -> list[Any]:

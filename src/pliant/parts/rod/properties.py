@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
+from pliant.parts.assembly.build import Build
 from pliant.parts.geometry import se3
 from pliant.parts.geometry.se3 import Pose, scalars
 from pliant.parts.rod.chamber import STEADY, VARYING
@@ -22,7 +23,6 @@ from pliant.parts.section.base import MaterialValues, OneSection, SectionPropert
 from pliant.parts.section.material import FIBRE_LAWS, standardized
 
 if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
     from pliant.parts.rod.rod import Rod
     from pliant.parts.section.material import Material
 
@@ -346,7 +346,7 @@ def _single_sections(rod: Rod, build: Build) -> list[OneSection]:
     assert all(isinstance(section, OneSection) for section in single_sections), (
         "a table holds no other table: checked when read"
     )
-    return single_sections  # type: ignore[return-value]
+    return single_sections
 
 
 def _over_fibres(rod: Rod, build: Build, law: Law, sections: Stations) -> tuple[Law, Stations]:
