@@ -23,11 +23,11 @@ from typing import Any
 import casadi as ca
 
 from pliant.parts.formula.base import (
-    AttachedVector,
     CoordinateForce,
     FrameConstraint,
     FrameForce,
     Inertia,
+    vector_rates,
     world_jacobian,
 )
 from pliant.parts.formula.relative import ENDS, RelativeForce
@@ -271,7 +271,7 @@ def constraint_kernels(kind: FrameConstraint) -> Formulas:
     attached = kind.attached(frames.poses, theta)
     vectors = [ca.SX.sym(f"z{i}", 3) for i in range(len(attached))]
     z = ca.vertcat(*vectors)
-    rates = ca.vertcat(*[_vector_rates(x, v, kind.frames) for x, v in zip(attached, vectors, strict=True)])
+    rates = ca.vertcat(*[vector_rates(x, v, kind.frames) for x, v in zip(attached, vectors, strict=True)])
 
     def along(expression: Any) -> Any:
         """Derivative with respect to the frames' increments."""
@@ -294,14 +294,6 @@ def constraint_kernels(kind: FrameConstraint) -> Formulas:
         ([frames.flat_pose, V, theta], value.call([placed, V, theta])),
         ([frames.flat_pose, V, A, theta, multiplier], tangent.call([placed, V, A, theta, multiplier])),
     )
-
-
-def _vector_rates(attached: AttachedVector, vector: Any, frames: int) -> Any:
-    """3 x 6k: derivative of an attached vector with respect to the frames' increments."""
-    blocks = [ca.SX(3, 6) for _ in range(frames)]
-    translation = ca.DM.eye(3) if attached.is_point else ca.SX(3, 3)
-    blocks[attached.frame] = ca.horzcat(translation, -so3.hat(vector))
-    return ca.horzcat(*blocks)
 
 
 @_kernels_of("coordinate")

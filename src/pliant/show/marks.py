@@ -524,6 +524,39 @@ class LoadMark:
 
 
 @dataclass(frozen=True)
+class MagnetMark:
+    """A magnet, a coil or a uniform field.
+
+    Attributes:
+        name: its name.
+        place: its centre [m].
+        direction: that of its moment or of its field, as a unit vector; zero if it has none.
+        ring: corners of a coil (n x 3) [m]; none for others.
+        is_dipole: whether lines of its field are drawn.
+    """
+
+    name: str
+    place: np.ndarray
+    direction: np.ndarray
+    ring: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
+    is_dipole: bool = False
+
+    def lines(self, size: float) -> list[np.ndarray]:
+        """Lines of the field of a dipole, r = R sin^2(angle from its axis), in two planes (n x 3 each); size: of the robot [m]."""
+        if not self.is_dipole or not self.direction.any():
+            return []
+        across = np.cross(self.direction, np.eye(3)[np.argmin(np.abs(self.direction))])
+        across /= np.linalg.norm(across)
+        angle = np.linspace(0.35, np.pi - 0.35, 25)[:, None]
+        sides = [way * x for x in (across, np.cross(self.direction, across)) for way in (1, -1)]
+        return [
+            self.place + reach * size * np.sin(angle) ** 2 * (np.cos(angle) * self.direction + np.sin(angle) * side)
+            for side in sides
+            for reach in (0.2, 0.35)
+        ]
+
+
+@dataclass(frozen=True)
 class PushMark:
     """The force of a contact [N] on one of its two parts, and its point of application [m]; `key` identifies it while it lasts."""
 
@@ -551,6 +584,7 @@ class Scene:
     meshes: tuple[MeshMark, ...] = ()
     surfaces: tuple[SurfaceMark, ...] = ()
     pushes: tuple[PushMark, ...] = ()
+    magnets: tuple[MagnetMark, ...] = ()
     swept: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
 
     def plane_points(self) -> np.ndarray:
@@ -566,6 +600,7 @@ class Scene:
         parts += [r.points for r in self.rods] + [m.ends for m in self.links] + list(self.constraints)
         parts += [m.points for m in self.tendons] + [m.nodes for m in self.meshes]
         parts += [p[None] for _, p in self.frames.values()]
+        parts += [m.ring for m in self.magnets]
         return np.concatenate(parts) if parts else np.zeros((1, 3))
 
     def outline_points(self) -> np.ndarray:

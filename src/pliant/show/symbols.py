@@ -16,6 +16,7 @@ from pliant.show import outlines
 from pliant.show.camera import Camera
 from pliant.show.colours import (
     AXES,
+    FIELD,
     HELD,
     INK,
     PALE,
@@ -33,6 +34,7 @@ from pliant.show.marks import (
     JointMark,
     LinkMark,
     LoadMark,
+    MagnetMark,
     MeshMark,
     Pose,
     PushMark,
@@ -241,6 +243,7 @@ class PictureSymbols(DrawingLayers):
             (scene.tendons, self._tendon),
             (scene.loads, self._load),
             (scene.pushes, self._push),
+            (scene.magnets, self._magnet),
             (scene.solids, self._solid),
             (scene.rods, self._rod),
             (scene.joints, self._joint),
@@ -469,6 +472,17 @@ class PictureSymbols(DrawingLayers):
             point = self.camera.project(load.point)
             self._polygon(outlines.arrow(point - arm, point, 0.006 * self.size), HELD, 925)
 
+    def _magnet(self, magnet: MagnetMark) -> None:
+        """An arrow along the moment or the field, lines of the field, and the turns of a coil."""
+        for line in magnet.lines(self.size):
+            self._line(self.camera.project(line), FIELD, 0.6, 603)
+        if len(magnet.ring):
+            self._line(self.camera.project(magnet.ring), FIELD, 2.0, 604)
+        arm = self.camera.project(0.08 * self.size * magnet.direction)
+        if np.linalg.norm(arm) > 0.01 * self.size:
+            place = self.camera.project(magnet.place)
+            self._polygon(outlines.arrow(place - arm, place + arm, 0.006 * self.size), FIELD, 924)
+
     def _push(self, push: PushMark) -> None:
         """An arrow along a contact force that ends at the contact; those of impacts are shortened."""
         strength = float(np.linalg.norm(push.force))
@@ -540,6 +554,7 @@ def scene_copies(
         (scene.constraints, maker.constraint),
         (scene.loads, maker.load),
         (scene.pushes, maker.push),
+        (scene.magnets, maker.magnet),
         (scene.frames.values(), maker.frame),
         (scene.surfaces, maker.surface),
     )
@@ -692,6 +707,12 @@ class StageSymbols:
     def load(self, load: LoadMark) -> None:
         """An arrow that ends at the point of application."""
         self._arrow(load.point, load.force, self.force, HELD)
+
+    def magnet(self, magnet: MagnetMark) -> None:
+        """An arrow along the moment or the field, lines of the field, and the turns of a coil."""
+        for line in (*magnet.lines(self.size), *([magnet.ring] if len(magnet.ring) else [])):
+            self.line(np.stack([line[:-1], line[1:]], axis=1), 0.006 if line is magnet.ring else 0.001, _bytes(FIELD))
+        self._arrow(magnet.place + 0.1 * self.size * magnet.direction, 0.8 * magnet.direction, 1.0, FIELD)
 
     def push(self, push: PushMark) -> None:
         """An arrow that ends at the contact; those of impacts are shortened."""

@@ -181,7 +181,7 @@ class Model:
         """Inputs that controllers use by default: all but those that only `loads` depend on, which are
         disturbances; all inputs where every one of them is a load."""
         used: set[str] = set()
-        for collection in ("joints", "rods", "meshes", "links", "tendons", "constraints", "bodies"):
+        for collection in ("joints", "rods", "meshes", "links", "tendons", "constraints", "bodies", "magnets"):
             for leaf in leaves(getattr(self.spec, collection)):
                 if isinstance(leaf.value, str):
                     try:
@@ -347,7 +347,7 @@ def compile_model(
     if flat.world.fluid is not None:
         build.system.owner = ("world", "fluid")
         flat.world.fluid.apply(build)
-    for collection in ("links", "tendons", "surfaces", "contacts", "loads", "constraints"):
+    for collection in ("links", "tendons", "surfaces", "contacts", "loads", "magnets", "constraints"):
         for name, part in getattr(flat, collection).items():
             build.system.owner = (collection, name)
             part.apply(build, name)

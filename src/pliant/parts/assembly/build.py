@@ -101,6 +101,7 @@ class Build:
         self.coordinates: dict[str, CoordinateEntry] = {}
         self.link_forces: dict[str, int] = {}
         self.load_forces: dict[str, int] = {}
+        self.magnets: dict[str, Any] = {}  # elements of magnets, of a type of their own
         self.routes: dict[str, int] = {}
         self.surfaces: dict[str, list[int]] = {}
         self.arcs: dict[str, list[ArcEntry]] = {}
@@ -466,8 +467,8 @@ class Build:
         return self._quaternions[key]
 
     def is_loaded_along(self, rod: str) -> bool:
-        """Whether loads act along a rod, so that it needs pieces even if its mass is no sum over them."""
-        loads = self.robot.loads.values()
+        """Whether loads or fields act along a rod, so that it needs pieces even if its mass is no sum over them."""
+        loads = (*self.robot.loads.values(), *self.robot.magnets.values())
         return self.robot.world.fluid is not None or any(rod in load.rods for load in loads)
 
     def rod_piece(
