@@ -55,6 +55,7 @@ FILMS = {
     "snake": 8.0,
     "gripper": 2.5,
     "stiff_flop@circling": 4.0,
+    "magnetic_catheter@steered": 4.0,
 }
 """Robots that films are made of, and how long they move [s]."""
 

@@ -84,3 +84,4 @@ from .targets.gltf import export_gltf as export_gltf
 from .targets.mjcf import export_mjcf as export_mjcf
 from .targets.rigid import RigidExport as RigidExport
 from .targets.urdf import export_urdf as export_urdf
+from .targets.wasm import export_wasm as export_wasm

@@ -172,7 +172,7 @@ def _varies(build: Build, signals: Sequence[Scalar]) -> bool:
     return any(build.environment.uses(signal) & varying for signal in signals)
 
 
-class Uniform(MagnetBase):
+class UniformField(MagnetBase):
     """A uniform magnetic field, or one that changes linearly with place, in the axes of the world or of a frame.
 
     It acts on dipoles, coils, magnetized rods and bodies. A field in the axes of a moving frame is that of coils on it, which
@@ -391,7 +391,7 @@ class MagneticRod(Magnetized):
 
     amounts: ClassVar[tuple[str, ...]] = ("magnetization", "remanence", "moment_per_length")
 
-    example: ClassVar[str] = Uniform.example
+    example: ClassVar[str] = UniformField.example
 
     @property
     def rods(self) -> tuple[str, ...]:
@@ -440,4 +440,4 @@ class MagneticRod(Magnetized):
         return lambda x: factor(x) * area(x), sorted({*kinks, *more}), self.per_volume(build)
 
 
-Magnet: TypeAlias = Annotated[Uniform | Dipole | Coil | MagneticBody | MagneticRod, ByType("magnet")]
+Magnet: TypeAlias = Annotated[UniformField | Dipole | Coil | MagneticBody | MagneticRod, ByType("magnet")]

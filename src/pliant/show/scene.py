@@ -27,7 +27,7 @@ from pliant.parts.external_load import Wrench
 from pliant.parts.joint import Cylindrical, Planar, Prismatic, Revolute, Universal
 from pliant.parts.joint.coordinate import LengthCoordinate
 from pliant.parts.link import AXIAL, ROPE, Axial, Beam, driven_rope_force, rope_force
-from pliant.parts.magnet import Coil, Dipole, MagneticBody, MagneticRod, Uniform
+from pliant.parts.magnet import Coil, Dipole, MagneticBody, MagneticRod, UniformField
 from pliant.parts.mesh import MeshBase
 from pliant.parts.surface import (
     BoxSurface,
@@ -370,7 +370,7 @@ def _attaching(spec: RobotSpec) -> Iterator[tuple[str, ...]]:
         if isinstance(load, Wrench):
             yield load.frame, load.expressed_in
     for magnet in spec.magnets.values():
-        if isinstance(magnet, Dipole | Coil | Uniform):
+        if isinstance(magnet, Dipole | Coil | UniformField):
             yield (magnet.frame,)
     for surface in spec.surfaces.values():
         yield (surface.parent,)
@@ -510,7 +510,7 @@ def _coil(maker: SceneMaker, name: str, coil: Coil) -> MagnetMark:
     return MagnetMark(name, place, np.sign(current) * axis, np.concatenate([turns, turns[:1]]))
 
 
-def _uniform(maker: SceneMaker, name: str, uniform: Uniform) -> MagnetMark:
+def _uniform(maker: SceneMaker, name: str, uniform: UniformField) -> MagnetMark:
     rotation, place = maker.pose[uniform.frame]
     return MagnetMark(name, place, rotation @ _unit(np.array([maker.signal(x) for x in uniform.flux_density])))
 
@@ -519,7 +519,7 @@ MAGNETS: dict[type, Callable[[SceneMaker, str, Any], MagnetMark]] = {
     Dipole: _dipole,
     MagneticBody: _magnetic_body,
     Coil: _coil,
-    Uniform: _uniform,
+    UniformField: _uniform,
 }
 """The mark of a magnet; magnetized rods have none."""
 

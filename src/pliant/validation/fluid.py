@@ -234,7 +234,7 @@ joints:
 
 
 @case(tolerance=2e-3, unit="m")
-def mooring_line() -> CaseResult:
+def moored_buoy() -> CaseResult:
     """A buoy on a heavy line, towed sideways in still water.
 
     The line is inextensible, and its bending stiffness does not count.

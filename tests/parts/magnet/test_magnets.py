@@ -1,5 +1,7 @@
 """Magnets: their fields, forces and energies, against exact solutions, and in every analysis."""
 
+import re
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -340,6 +342,19 @@ magnets: {{{magnets}}}
 def test_what_cannot_be_is_reported(magnets, message):
     with pytest.raises(pliant.SpecError, match=message):
         load(magnets)
+
+
+@pytest.mark.parametrize(
+    ("magnet", "message"),
+    [
+        ("{type: uniform, flux_density: [80, 0, 0]}", "no laboratory has a steady field of 80 T"),
+        ("{type: body, body: ball, remanence: [0, 0, 1300]}", "no material has a remanence of 1.3e[+]03 T"),
+        ("{type: rod, rod: arm, magnetization: [0, 0, 1e8]}", "no material has a magnetization"),
+    ],
+)
+def test_what_no_magnet_has_is_remarked(magnet, message):
+    (remark,) = [fault.message for fault in load(f"d: {magnet}").remarks if "magnets" in str(fault.path)]
+    assert re.match(message, remark)
 
 
 @pytest.mark.parametrize(
