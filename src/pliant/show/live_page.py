@@ -38,7 +38,7 @@ from pliant.analysis.motion.result import Result
 from pliant.analysis.numerics.state import AssemblyError, assemble
 from pliant.engine.equations import Equations, Values
 from pliant.engine.outputs import evaluate_outputs, output_units
-from pliant.engine.workspace import EvaluationError
+from pliant.engine.program import EvaluationError
 from pliant.language.arguments import ArgumentError
 from pliant.parts.geometry import arrays
 from pliant.robot.robot import RobotSpec

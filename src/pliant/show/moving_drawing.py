@@ -14,7 +14,7 @@ import numpy as np
 
 from pliant.engine.contacts import Contacts
 from pliant.engine.equations import Equations
-from pliant.engine.workspace import EvaluationError
+from pliant.engine.program import EvaluationError
 from pliant.parts.assembly.system import PLACEMENT_SIZE
 from pliant.parts.geometry import arrays
 from pliant.show.colours import AXES, INK, PALE, SCALE, group_colours, rgb

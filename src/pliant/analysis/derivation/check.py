@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from pliant.analysis.base import analysis_faults
-from pliant.analysis.derivation.rod_coordinates import rod_coordinate_faults
+from pliant.analysis.derivation.derive import rod_coordinate_faults
 from pliant.analysis.derivation.rod_frequencies import missing_mode_faults
 from pliant.engine.model.model import compile_model
 from pliant.language.arguments import mapping
