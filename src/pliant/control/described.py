@@ -76,7 +76,7 @@ def pid_control(described: PidControlSpec, plant: Plant, name: str) -> PidContro
 
 def static_control(described: StaticControlSpec, plant: Plant, name: str) -> StaticControl:
     """Equilibria along the path."""
-    gains = {key: plant.number(getattr(described, key)) for key in GAINS}
+    gains: dict[str, Any] = {key: plant.number(getattr(described, key)) for key in GAINS}
     return StaticControl(**following(described, plant, name), **gains)
 
 
