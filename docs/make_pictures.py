@@ -41,6 +41,7 @@ AT_REST: dict[str, dict[str, dict[str, float]]] = {
     "tendon_robot": {"inputs": {"lower[1]": 5.0, "upper[2]": 4.0}},
     "parallel_rods": {"inputs": {f"push[{k}]": 0.04 * (1 - np.cos(np.pi / 3 * (k - 0.5))) for k in range(1, 7)}},
     "tissue_probe": {"inputs": {"pressure": 40e3, "stroke": 40e3}},
+    "magnetic_catheter": {},
     "trunk": {"inputs": {"near1": 14.0, "far1": 4.0, "far2": 3.0}},
 }
 """Robots that are drawn in equilibrium, with these inputs and parameters (SI units); all others at their start."""
@@ -54,6 +55,7 @@ FILMS = {
     "snake": 8.0,
     "gripper": 2.5,
     "stiff_flop@circling": 4.0,
+    "magnetic_catheter@steered": 4.0,
 }
 """Robots that films are made of, and how long they move [s]."""
 

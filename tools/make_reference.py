@@ -140,6 +140,7 @@ SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
     ("Contacts", (Contact, Friction)),
     ("Constraints", tuple(kinds(RobotSpec, "constraints")[1].values())),
     ("Loads", (*kinds(RobotSpec, "loads")[1].values(), Polar)),
+    ("Magnets", tuple(kinds(RobotSpec, "magnets")[1].values())),
     ("Inputs", (inputs.Inputs, inputs.Step, inputs.Ramp, inputs.Sine, inputs.Piece, inputs.Series)),
     ("Outputs", (output.Outputs, *get_args(get_args(output.Output)[0]))),
     (

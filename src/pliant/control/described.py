@@ -18,8 +18,8 @@ from pliant.control.path_control import ConstraintControl, Pid, PidControl
 from pliant.control.quasistatic import ContactForce, PlanePosition, StaticControl
 from pliant.control.static_model import rest_with
 from pliant.control.task import Coordinates, FrameDirection, FrameOrientation, FramePosition, Reference, Several, Task
-from pliant.engine.model.placement_matrices import rotation
 from pliant.language.scalar import Scalar
+from pliant.parts.assembly.placement_matrices import rotation
 from pliant.robot.controllers import (
     ConstraintControlSpec,
     ControllerBase,

@@ -472,6 +472,10 @@ def reduce(linear: StateSpace, *, keep: int | None = None, below: float | None =
         grows = mode.eigenvalue.real > 1e-9 * abs(mode.eigenvalue) or abs(mode.eigenvalue) < TOLERANCES.slow
         same = any(abs(mode.eigenvalue - other.eigenvalue) <= REDUCTION.same * abs(other.eigenvalue) for other in kept)
         (kept if slow or grows or same else neglected).append(mode)
+    if not modes:
+        raise ValueError(
+            "the linear system has no states, so there are no modes to keep: nothing of the robot can move"
+        )
     if not kept:
         raise ValueError(f"no mode is below {below:g} Hz; the slowest is {modes[0]}")
     onto, back, rest_onto, rest_back = _subspaces(linear.A, kept, neglected)

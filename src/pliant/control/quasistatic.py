@@ -24,8 +24,8 @@ from pliant.engine.binding import Binding
 from pliant.engine.contact_sums import STEP, contact_sums, indexed_questions
 from pliant.engine.core import check_names
 from pliant.engine.equations import Equations, Values
-from pliant.engine.model.contact_shapes import ContactLaw, ContactShape
 from pliant.language.arguments import ArgumentError, flag, number
+from pliant.parts.assembly.contact_shapes import ContactLaw, ContactShape
 from pliant.parts.contact import LawNumbers
 from pliant.parts.output.base import CONTACT_SUMS, ContactQuery
 

@@ -149,6 +149,7 @@ CoordinateName: TypeAlias = Annotated[
 """A reference to a coordinate: `hinge`, `base.x`, `slide[i-1]`, `arm.bend_x[3]` of a rod."""
 
 LinkName: TypeAlias = Annotated[str, Reference("link", _INSTANCE, "write its name, such as rope or rope[2]")]
+BodyName: TypeAlias = Annotated[str, Reference("body", _INSTANCE, "write its name, such as hand or left/hand")]
 RodName: TypeAlias = Annotated[str, Reference("rod", _INSTANCE, "write its name, such as arm or left/arm")]
 TendonName: TypeAlias = Annotated[str, Reference("tendon", _INSTANCE, "write its name, such as pull or pull[2]")]
 MeshName: TypeAlias = Annotated[str, Reference("mesh", _INSTANCE, "write its name, such as fabric or left/fabric")]

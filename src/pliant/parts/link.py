@@ -1,11 +1,9 @@
 """Links: force elements between two frames."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 import casadi as ca
 
@@ -29,14 +27,12 @@ from pliant.language.scalar import (
     TorqueSignal,
     Vector,
 )
+from pliant.parts.assembly.build import Build
 from pliant.parts.formula.base import Effect, FrameForce, one_sided, power_law, spring_energy
 from pliant.parts.formula.relative import ENDS, POINTS, force_between_points, relative_force
 from pliant.parts.geometry import se3, so3
 from pliant.parts.joint.coordinate import LengthDamper, Spring
 from pliant.parts.motion import Fields
-
-if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
 
 
 class LinkBase(Repeated):

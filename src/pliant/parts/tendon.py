@@ -1,14 +1,12 @@
 """Tendons: lines routed through points of the robot, with a given tension or elastic."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 import casadi as ca
 from pydantic import Field, model_validator
@@ -30,15 +28,13 @@ from pliant.language.scalar import (
     Speed,
     Stiffness,
 )
+from pliant.parts.assembly.build import Build
 from pliant.parts.formula.base import Effect, one_sided, power_law
 from pliant.parts.formula.route import RouteForce
 from pliant.parts.geometry.se3 import Pose, is_identity, scalars
 from pliant.parts.joint.coordinate import LengthDamper
 from pliant.parts.motion import Fields
 from pliant.parts.rod.stations import is_on_rod
-
-if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
 
 Value = Callable[[Scalar], Any]
 BASE, TIP = "", "tip"

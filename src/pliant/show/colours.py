@@ -14,6 +14,8 @@ WATER = "#56B4E9"
 """Colour of the surface of a fluid."""
 PUSH = "#A3195B"
 """Colour of contact forces."""
+FIELD = "#00695C"
+"""Colour of magnets and their fields."""
 AXES = ("#D55E00", "#009E73", "#0072B2")
 
 SCALE = np.array(

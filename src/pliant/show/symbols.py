@@ -16,6 +16,7 @@ from pliant.show import outlines
 from pliant.show.camera import Camera
 from pliant.show.colours import (
     AXES,
+    FIELD,
     HELD,
     INK,
     PALE,
@@ -33,6 +34,7 @@ from pliant.show.marks import (
     JointMark,
     LinkMark,
     LoadMark,
+    MagnetMark,
     MeshMark,
     Pose,
     PushMark,
@@ -241,6 +243,7 @@ class PictureSymbols(DrawingLayers):
             (scene.tendons, self._tendon),
             (scene.loads, self._load),
             (scene.pushes, self._push),
+            (scene.magnets, self._magnet),
             (scene.solids, self._solid),
             (scene.rods, self._rod),
             (scene.joints, self._joint),
@@ -469,6 +472,17 @@ class PictureSymbols(DrawingLayers):
             point = self.camera.project(load.point)
             self._polygon(outlines.arrow(point - arm, point, 0.006 * self.size), HELD, 925)
 
+    def _magnet(self, magnet: MagnetMark) -> None:
+        """An arrow along the moment or the field, lines of the field, and the turns of a coil."""
+        for line in magnet.lines(self.size):
+            self._line(self.camera.project(line), FIELD, 0.6, 603)
+        if len(magnet.ring):
+            self._line(self.camera.project(magnet.ring), FIELD, 2.0, 604)
+        arm = self.camera.project(0.08 * self.size * magnet.direction)
+        if np.linalg.norm(arm) > 0.01 * self.size:
+            place = self.camera.project(magnet.place)
+            self._polygon(outlines.arrow(place - arm, place + arm, 0.006 * self.size), FIELD, 924)
+
     def _push(self, push: PushMark) -> None:
         """An arrow along a contact force that ends at the contact; those of impacts are shortened."""
         strength = float(np.linalg.norm(push.force))
@@ -530,24 +544,7 @@ def scene_copies(
     Scenes of one robot have the same pieces in the same order for any pose.
     """
     maker = StageSymbols(size, curvature, force, push, center, group_colours(solid.name for solid in scene.solids))
-    looks: tuple[tuple[Iterable[Any], Callable[[Any], None]], ...] = (
-        (enumerate(scene.solids), maker.solid),
-        (scene.rods, maker.rod),
-        (scene.joints, maker.joint),
-        (scene.links, maker.link),
-        (scene.tendons, maker.tendon),
-        (scene.meshes, maker.mesh),
-        (scene.constraints, maker.constraint),
-        (scene.loads, maker.load),
-        (scene.pushes, maker.push),
-        (scene.frames.values(), maker.frame),
-        (scene.surfaces, maker.surface),
-    )
-    for marks, add in looks:
-        for mark in marks:
-            add(mark)
-    if len(scene.solids) + len(scene.rods) <= LAYOUT.labels_up_to:
-        maker.labels(scene)
+    maker.add(scene)
     return maker.out
 
 
@@ -560,6 +557,28 @@ class StageSymbols:
         self.size, self.curvature, self.force, self.center, self.colours = size, curvature, force, center, colours
         self.longest_push = push
         self.out = SceneCopies()
+
+    def add(self, scene: Scene) -> None:
+        """Add the pieces of all marks of a scene, and the labels."""
+        looks: tuple[tuple[Iterable[Any], Callable[[Any], None]], ...] = (
+            (enumerate(scene.solids), self.solid),
+            (scene.rods, self.rod),
+            (scene.joints, self.joint),
+            (scene.links, self.link),
+            (scene.tendons, self.tendon),
+            (scene.meshes, self.mesh),
+            (scene.constraints, self.constraint),
+            (scene.loads, self.load),
+            (scene.pushes, self.push),
+            (scene.magnets, self.magnet),
+            (scene.frames.values(), self.frame),
+            (scene.surfaces, self.surface),
+        )
+        for marks, add in looks:
+            for mark in marks:
+                add(mark)
+        if len(scene.solids) + len(scene.rods) <= LAYOUT.labels_up_to:
+            self.labels(scene)
 
     # -- parts of robots ---------------------------------------------------------------------------------------------
 
@@ -605,15 +624,18 @@ class StageSymbols:
             self._between("cylinder", _mitred(pairs, middles[:, 0]), middles[:, 0], colours, "rods")
         else:
             self._bars(pairs, rod.sides[1:] + rod.sides[:-1], middles, colours)
+        self.rod_ends(rod)
+
+    def rod_ends(self, rod: RodCurve) -> None:
+        """What is at the ends of a rod."""
         if rod.bore[-1] > 0:  # a dark disc where the tube ends
             lid = 0.002 * self.size * rod.tangents[-1]
             self.cylinder(np.stack([rod.points[-1] - lid, rod.points[-1] + lid]), float(rod.bore[-1]), _bytes(INK))
         if rod.grounded:
             along = rod.points[1] - rod.points[0]
             along = 0.012 * self.size * along / np.linalg.norm(along)
-            plate = max(
-                1.5 * float(sizes[0].max()), LAYOUT.clamp * self.size
-            )  # so that base and tip of thin rods differ
+            thick = 1.5 * max(float(rod.half_sizes[0].max()), 0.004 * self.size)
+            plate = max(thick, LAYOUT.clamp * self.size)  # so that base and tip of thin rods differ
             self.cylinder(np.stack([rod.points[0] - along, rod.points[0]]), plate, _bytes(PALE))
 
     def joint(self, joint: JointMark) -> None:
@@ -692,6 +714,12 @@ class StageSymbols:
     def load(self, load: LoadMark) -> None:
         """An arrow that ends at the point of application."""
         self._arrow(load.point, load.force, self.force, HELD)
+
+    def magnet(self, magnet: MagnetMark) -> None:
+        """An arrow along the moment or the field, lines of the field, and the turns of a coil."""
+        for line in (*magnet.lines(self.size), *([magnet.ring] if len(magnet.ring) else [])):
+            self.line(np.stack([line[:-1], line[1:]], axis=1), 0.006 if line is magnet.ring else 0.001, _bytes(FIELD))
+        self._arrow(magnet.place + 0.1 * self.size * magnet.direction, 0.8 * magnet.direction, 1.0, FIELD)
 
     def push(self, push: PushMark) -> None:
         """An arrow that ends at the contact; those of impacts are shortened."""

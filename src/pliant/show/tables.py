@@ -20,14 +20,14 @@ from rich.table import Table
 from rich.text import Text
 
 from pliant.analysis.derivation.check import MOST_ELEMENTS, rod_elements, undamped
-from pliant.analysis.derivation.rod_coordinates import RodCoordinate, coordinates_of_rods
-from pliant.engine.model.build import Build
+from pliant.analysis.derivation.derive import RodCoordinate, coordinates_of_rods
 from pliant.engine.model.model import build_tree
 from pliant.language.base import Framed
 from pliant.language.faults import SpecError
 from pliant.language.message_text import printable, unit_text
 from pliant.language.parameter import Environment
 from pliant.language.traversal import collections
+from pliant.parts.assembly.build import Build
 from pliant.parts.geometry import se3
 from pliant.parts.joint.coordinate import Coordinate, LengthCoordinate, Orientation
 from pliant.parts.mesh.base import MeshBase, place

@@ -44,6 +44,29 @@ def test_a_repeated_chain(chain: Export) -> None:
     np.testing.assert_allclose(found, reference(chain, found[:, 0]), rtol=0, atol=1e-10)
 
 
+MAGNETS = """
+pliant: 1
+parameters: {current: {value: 2 A, input: true}}
+sections: {wire: {shape: circle, radius: 1 mm}}
+materials: {rubber: {density: 2000 kg/m^3, youngs_modulus: 2 MPa, poissons_ratio: 0.48}}
+bodies: {hand: {mass: 1 kg, shape: {type: box, size: [5 cm, 5 cm, 5 cm]}}}
+joints: {lift: {type: prismatic, child: hand, axis: x, position: [2 cm, 0, 12 cm], displacement: {spring: 200, damper: 1}}}
+rods: {catheter: {length: 3 cm, section: wire, material: rubber, damping: 1e-7, model: {kind: pcs, elements: 2}}}
+magnets:
+  tip: {type: rod, rod: catheter, magnetization: [0, 0, 100 kA/m], segments: [0, 1]}
+  carried: {type: body, body: hand, remanence: [0.2 T, 0, 0]}
+  loop: {type: coil, position: [-4 cm, 0, 2 cm], axis: x, radius: 3 cm, turns: 100, current: =current}
+  uniform: {type: uniform, flux_density: [0, "=2 mT*sin(300*t/(1 s))", 0]}
+"""
+
+
+@needs_gcc
+def test_magnets(tmp_path: Path) -> None:
+    export = exported(MAGNETS, tmp_path / "c")
+    found = numbers(export.build(), "0.02", "4")
+    np.testing.assert_allclose(found, reference(export, found[:, 0]), rtol=0, atol=1e-9)
+
+
 @pytest.mark.slow
 @needs_gcc
 def test_a_rod_on_a_driven_base_starts_with_it(tmp_path: Path) -> None:

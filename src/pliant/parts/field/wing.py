@@ -24,7 +24,7 @@ from pliant.parts.geometry import se3
 from pliant.parts.motion import Fields
 
 if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
+    from pliant.parts.assembly.build import Build
 
 
 class Polar(Part):

@@ -12,6 +12,7 @@ import casadi as ca
 
 from pliant.language.base import Problem
 from pliant.language.scalar import Scalar
+from pliant.parts.assembly.build import Build
 from pliant.parts.formula.base import Effect, FrameForce
 from pliant.parts.formula.relative import relative_chain, relative_deformation, relative_force
 from pliant.parts.geometry import se3, so3
@@ -24,7 +25,6 @@ from pliant.parts.rod.stations import ROUND_OFF
 from pliant.parts.rod.strains import ALL, IN_PLANE, LABELS, Free, Plane, plane_of
 
 if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
     from pliant.parts.rod.rod import Rod
 
 

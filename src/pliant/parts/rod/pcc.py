@@ -17,6 +17,9 @@ from pydantic import Field, StrictBool
 from pliant.language.base import OneOrList, Problem
 from pliant.language.names import Name
 from pliant.language.scalar import Length, Scalar, Value
+from pliant.parts.assembly.build import Build
+from pliant.parts.assembly.entries import SectionState
+from pliant.parts.assembly.system import Element
 from pliant.parts.formula.base import CoordinateForce, Effect, Inertia
 from pliant.parts.geometry import se3, so3
 from pliant.parts.geometry.se3 import Pose
@@ -28,12 +31,10 @@ from pliant.parts.rod.chamber import actuation, signal_word
 from pliant.parts.rod.pcs import frames_on_segment
 from pliant.parts.rod.pieces import PieceKind, PieceState, RodPiece, add_pieces
 from pliant.parts.rod.properties import RodProperties
-from pliant.parts.rod.stations import SectionState, gauss_between, note_sample
+from pliant.parts.rod.stations import gauss_between, note_sample
 from pliant.parts.rod.strains import LABELS, Free
 
 if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
-    from pliant.engine.model.system import Element
     from pliant.parts.rod.rod import Rod
 
 SERIES_BELOW = 20.0
