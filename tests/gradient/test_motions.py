@@ -240,8 +240,8 @@ bodies: {bob: {mass: 0.3 kg, inertia: {principal: [1e-3, 1e-3, 1e-3]}}}
 joints: {swing: {type: revolute, axis: y, child: bob, angle: {initial: 20 deg}}}
 tendons:
   cord:
-    {type: elastic, through: [{frame: world, position: [30 cm, 0, 10 cm]}, {frame: bob, position: [=offset, 0, 10 cm]}], axial_stiffness: 3 N,
-     rest: 10 cm, damper: {coefficient: 0.2, power: 0.6}}
+    {type: elastic, through: [{frame: world, position: [30 cm, 0, 10 cm]}, {frame: bob, position: [=offset, 0, 10 cm]}],
+     axial_stiffness: 3 N, rest: 10 cm, damper: {coefficient: 0.2, power: 0.6}}
 outputs: {swing: {coordinate: swing}, speed: {coordinate: swing, quantity: rate}}
 """
 """A damper with a power below one is almost rigid near its rest, and in a step from rest it is not."""
