@@ -250,7 +250,7 @@ def balancing_inputs(
     kinematic = eqs.model.motion_inputs
     names = name_tuple(use, "use")
     if names is None:
-        names = tuple(name for name in eqs.model.actuators if name not in kinematic)
+        names = eqs.model.force_inputs
     check_names("input", names, eqs.inputs)
     for name in names:
         if name in kinematic:

@@ -58,8 +58,7 @@ class StaticModel:
     ) -> None:  # fmt: skip
         check_task(eqs, task)
         self.eqs, self.task, self.parameters = eqs, task, parameters
-        free = tuple(name for name in eqs.model.actuators if name not in eqs.model.motion_inputs)
-        self.inputs = name_tuple(inputs, "inputs") or free or eqs.model.actuators
+        self.inputs = name_tuple(inputs, "inputs") or eqs.model.force_inputs or eqs.model.actuators
         self.limits = actuator_limits(eqs, self.inputs, limits)
         self.weights = np.ones(task.size)
 
