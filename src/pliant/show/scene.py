@@ -41,7 +41,7 @@ from pliant.parts.surface import (
     SphereSurface,
     SurfaceBase,
 )
-from pliant.parts.surface.solid import TriangleSurface
+from pliant.parts.surface.shapes import TriangleSurface
 from pliant.parts.surface.triangles import BOX, BOX_FACES, Triangles, ball
 from pliant.robot.robot import RobotSpec
 from pliant.show.marks import (

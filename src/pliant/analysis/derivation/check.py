@@ -14,8 +14,7 @@ from pliant.language.arguments import mapping
 from pliant.language.faults import Fault, SpecError
 from pliant.language.parameter import with_parameters
 from pliant.language.source import Source, with_variant
-from pliant.robot.attached_models import source_within, unattached
-from pliant.robot.flattening import flatten
+from pliant.robot.flattening import flatten, source_within, unattached
 from pliant.robot.reader import model_source
 from pliant.robot.robot import RobotSpec, sorted_faults
 

@@ -6,12 +6,14 @@ from pliant.language.base import ByType
 from pliant.parts.surface.shapes import (
     BoxSurface,
     CapsuleSurface,
+    ConvexSurface,
     CylinderSurface,
     EllipsoidSurface,
+    HeightFieldSurface,
+    MeshSurface,
     PlaneSurface,
     SphereSurface,
 )
-from pliant.parts.surface.solid import ConvexSurface, HeightFieldSurface, MeshSurface
 from pliant.parts.surface.triangles import SurfaceBase
 
 Surface: TypeAlias = Annotated[
