@@ -215,15 +215,18 @@ def test_energy_closes_while_fields_vary(small):
     assert np.ptp(total) < 1e-4 * supplied
 
 
-def test_gradients_of_an_equilibrium_are_its_changes(small):
-    f = pliant.differentiable(small, "tip", ["strength", "height", "current", "field"], analysis="equilibrium")
+@pytest.mark.parametrize(
+    "options", [{"analysis": "equilibrium"}, {"until": 0.02, "rtol": 1e-7}], ids=["rest", "motion"]
+)
+def test_gradients_are_changes(small, options):
+    f = pliant.differentiable(small, "tip", ["strength", "height", "current", "field"], **options)
     cotangent = np.array([1.0, -2.0, 0.5])
-    gradient = f.vjp()[1]({"tip": cotangent})
+    gradient = f.vjp()[1]({"tip": cotangent.reshape(f.shapes["tip"])})
     for name, value in f.initial.items():
-        h = 1e-4 * abs(value)
+        h = 1e-3 * abs(value)
         tips = [f({name: value + way * h})["tip"] for way in (1, -1)]
-        slope = float((tips[0] - tips[1]) @ cotangent) / (2 * h)
-        assert gradient[name] == pytest.approx(slope, rel=1e-5)
+        slope = float(np.sum((tips[0] - tips[1]) * cotangent)) / (2 * h)
+        assert gradient[name] == pytest.approx(slope, rel=1e-4)
 
 
 def test_a_path_over_the_field_ends_at_the_equilibrium(small):
