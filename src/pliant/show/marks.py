@@ -150,19 +150,70 @@ def _sizes(
     return np.stack([width, height], axis=1), bore, all(sections[name].is_round for name in names)
 
 
+@dataclass(frozen=True)
+class RodPlace:
+    """A place that the curve of a rod goes through.
+
+    Attributes:
+        node: the node that it moves with.
+        placement: index among the model's constants of its place on the node, -1 at the node itself.
+        share: of the arc that begins there, None at that place itself.
+        arc: the node at the end of the arc.
+    """
+
+    node: int
+    placement: int = -1
+    share: float | None = None
+    arc: int = 0
+
+
+def rod_places(eqs: Equations, name: str, chosen: ChosenPlaces) -> list[RodPlace]:
+    """The places of a rod's curve, after `rod_curve` has chosen them."""
+    base, tip = (
+        RodPlace(frame.node, frame.constants) for frame in (eqs.model.frames[x] for x in (name, f"{name}.tip"))
+    )
+    between = []
+    if name in eqs.model.arcs:
+        at, arcs = base, eqs.model.arcs[name]
+        for arc in arcs:
+            between += [RodPlace(at.node, at.placement, share, arc.node) for share in _arc_shares(len(arcs))]
+            at = RodPlace(arc.node)
+            between.append(at)
+    else:
+        between = [RodPlace(node) for node in chosen.nodes[name]]
+    every = [base, *between, tip]
+    return [every[k] for k in chosen.places[name]]
+
+
+def arc_pose(eqs: Equations, place: RodPlace, q: ca.SX, theta: ca.SX) -> ca.SX:
+    """The pose (twelve numbers, rotation by columns) of a place on an arc relative to the arc's base."""
+    node = eqs.model.system.nodes[place.arc]
+    assert node is not None, "an arc moves its tip"
+    element, at = eqs.model.system.elements[node.element], node.constants + PLACEMENT_SIZE
+    constants = theta[at : at + node.motion.constants]
+    constants[0] = float(place.share or 0.0)
+    return _pose_function(node.motion)(q[element.q_at : element.q_at + element.q_size], constants)
+
+
+def _arc_shares(arcs: int) -> np.ndarray:
+    """Fractions of each arc of a rod at which its curve has points, between the arc's ends."""
+    count = max(4, CURVE.arc_places // arcs)
+    return np.arange(1, count) / count
+
+
 def _along_arcs(
     eqs: Equations, name: str, base: Pose, nodes: tuple[np.ndarray, np.ndarray], q: np.ndarray, theta: np.ndarray
 ) -> list[Pose]:
     """Poses at equal distances along the circular arcs of a rod, the end of each included."""
     system, arcs = eqs.model.system, eqs.model.arcs[name]
-    count = max(4, CURVE.arc_places // len(arcs))
+    shares = _arc_shares(len(arcs))
     out: list[Pose] = []
     for arc in arcs:
         node = system.nodes[arc.node]
         assert node is not None, "an arc moves its tip"
         element, at = system.elements[node.element], node.constants + PLACEMENT_SIZE
-        constants = np.tile(theta[at : at + node.motion.constants, None], count - 1)
-        constants[0] = np.arange(1, count) / count  # fractions of the arc
+        constants = np.tile(theta[at : at + node.motion.constants, None], len(shares))
+        constants[0] = shares
         found = _pose_function(node.motion)(q[element.q_at : element.q_at + element.q_size], constants)
         for numbers in np.array(found).T:
             out.append((base[0] @ numbers[:9].reshape(3, 3).T, base[1] + base[0] @ numbers[9:]))
@@ -218,10 +269,15 @@ def _different(places: np.ndarray) -> tuple[int, ...]:
     return tuple(kept) if len(kept) > 1 else (0, len(places) - 1)
 
 
+def rod_pieces(places: int) -> int:
+    """Number of pieces of the drawn curve between two of its places."""
+    return int(np.clip(np.ceil(CURVE.points / (places - 1)), CURVE.coarsest, CURVE.finest))
+
+
 def _smooth(places: list[Pose]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Cubic pieces through positions with tangents: points, directions of the x axis, curvature, arc length."""
     R, p = np.stack([rotation for rotation, _ in places]), np.stack([position for _, position in places])
-    pieces = int(np.clip(np.ceil(CURVE.points / (len(places) - 1)), CURVE.coarsest, CURVE.finest))
+    pieces = rod_pieces(len(places))
     s = np.linspace(0, 1, pieces + 1)[1:, None]
     chords = np.linalg.norm(np.diff(p, axis=0), axis=1)
     # angles between the tangents of neighbouring nodes, and slopes for which a cubic piece is closest to an arc of that angle

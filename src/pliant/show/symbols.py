@@ -544,25 +544,7 @@ def scene_copies(
     Scenes of one robot have the same pieces in the same order for any pose.
     """
     maker = StageSymbols(size, curvature, force, push, center, group_colours(solid.name for solid in scene.solids))
-    looks: tuple[tuple[Iterable[Any], Callable[[Any], None]], ...] = (
-        (enumerate(scene.solids), maker.solid),
-        (scene.rods, maker.rod),
-        (scene.joints, maker.joint),
-        (scene.links, maker.link),
-        (scene.tendons, maker.tendon),
-        (scene.meshes, maker.mesh),
-        (scene.constraints, maker.constraint),
-        (scene.loads, maker.load),
-        (scene.pushes, maker.push),
-        (scene.magnets, maker.magnet),
-        (scene.frames.values(), maker.frame),
-        (scene.surfaces, maker.surface),
-    )
-    for marks, add in looks:
-        for mark in marks:
-            add(mark)
-    if len(scene.solids) + len(scene.rods) <= LAYOUT.labels_up_to:
-        maker.labels(scene)
+    maker.add(scene)
     return maker.out
 
 
@@ -575,6 +557,28 @@ class StageSymbols:
         self.size, self.curvature, self.force, self.center, self.colours = size, curvature, force, center, colours
         self.longest_push = push
         self.out = SceneCopies()
+
+    def add(self, scene: Scene) -> None:
+        """Add the pieces of all marks of a scene, and the labels."""
+        looks: tuple[tuple[Iterable[Any], Callable[[Any], None]], ...] = (
+            (enumerate(scene.solids), self.solid),
+            (scene.rods, self.rod),
+            (scene.joints, self.joint),
+            (scene.links, self.link),
+            (scene.tendons, self.tendon),
+            (scene.meshes, self.mesh),
+            (scene.constraints, self.constraint),
+            (scene.loads, self.load),
+            (scene.pushes, self.push),
+            (scene.magnets, self.magnet),
+            (scene.frames.values(), self.frame),
+            (scene.surfaces, self.surface),
+        )
+        for marks, add in looks:
+            for mark in marks:
+                add(mark)
+        if len(scene.solids) + len(scene.rods) <= LAYOUT.labels_up_to:
+            self.labels(scene)
 
     # -- parts of robots ---------------------------------------------------------------------------------------------
 
@@ -620,15 +624,18 @@ class StageSymbols:
             self._between("cylinder", _mitred(pairs, middles[:, 0]), middles[:, 0], colours, "rods")
         else:
             self._bars(pairs, rod.sides[1:] + rod.sides[:-1], middles, colours)
+        self.rod_ends(rod)
+
+    def rod_ends(self, rod: RodCurve) -> None:
+        """What is at the ends of a rod."""
         if rod.bore[-1] > 0:  # a dark disc where the tube ends
             lid = 0.002 * self.size * rod.tangents[-1]
             self.cylinder(np.stack([rod.points[-1] - lid, rod.points[-1] + lid]), float(rod.bore[-1]), _bytes(INK))
         if rod.grounded:
             along = rod.points[1] - rod.points[0]
             along = 0.012 * self.size * along / np.linalg.norm(along)
-            plate = max(
-                1.5 * float(sizes[0].max()), LAYOUT.clamp * self.size
-            )  # so that base and tip of thin rods differ
+            thick = 1.5 * max(float(rod.half_sizes[0].max()), 0.004 * self.size)
+            plate = max(thick, LAYOUT.clamp * self.size)  # so that base and tip of thin rods differ
             self.cylinder(np.stack([rod.points[0] - along, rod.points[0]]), plate, _bytes(PALE))
 
     def joint(self, joint: JointMark) -> None:

@@ -20,7 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pliant.analysis.derivation.check import MOST_ELEMENTS, rod_elements, undamped
-from pliant.analysis.derivation.rod_coordinates import RodCoordinate, coordinates_of_rods
+from pliant.analysis.derivation.derive import RodCoordinate, coordinates_of_rods
 from pliant.engine.model.model import build_tree
 from pliant.language.base import Framed
 from pliant.language.faults import SpecError
