@@ -521,9 +521,11 @@ class _RodInFluid:
             return 0.0, 0.0
         thin = outline.perimeter / math.pi / self.length
         slender = ca.log(1 / thin)
-        across = 4 * math.pi * viscosity / (slender + 0.839 + 0.185 * thin + 0.233 * thin**2)
-        along = 2 * math.pi * viscosity / ca.fmax(slender - 0.207 + 0.980 * thin - 0.133 * thin**2, 0.1)
-        if self.given.viscous_drag is not None:
+        across = 4 * math.pi / (slender + 0.839 + 0.185 * thin + 0.233 * thin**2)
+        along = 2 * math.pi / ca.fmax(slender - 0.207 + 0.980 * thin - 0.133 * thin**2, 0.1)
+        if self.given.viscous_drag is None:
+            across, along = across * viscosity, along * viscosity
+        else:
             along = along / across * self.build.value(self.given.viscous_drag)
             across = self.build.value(self.given.viscous_drag)
         if self.given.drag_ratio is not None:

@@ -198,13 +198,9 @@ def segment_piece(
 
 
 def segment_motion(
-    name: str,
-    pose: PoseOfStrains,
-    free: Free,
-    held: int,
-    twists: Callable[[Any, Any], Any] | None = None,
+    name: str, pose: PoseOfStrains, free: Free, held: int, twists: Callable[[Any, Any], Any] | None = None,
     acceleration: Callable[[Any, Any, Any], Any] | None = None,
-) -> Motion:
+) -> Motion:  # fmt: skip
     """A motion by the free strains. Constants: a length [m], then `held` values of the fixed strains.
 
     `twists` of the same arguments as `pose`: twist of the end in base axes per unit rate of each of the six strains;
