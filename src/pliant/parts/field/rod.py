@@ -230,8 +230,8 @@ class ForceKind:
 
 OF_PIECE = Fields("volume", "reach:3", "quadratic:3", "viscous:2", "slow", "scale", "moved:2")
 """Displaced volume [m^3]; half sizes across, and half the length [m]; force per square of speed along x, y and z [kg/m], per
-speed across and along the rod [N s/m]; square of the viscous force across per (Reynolds number)^(1/3) and speed [N^2 s^2/m^2]; Reynolds number per speed
-[s/m]; added mass along x and y [kg]."""
+speed across and along the rod [N s/m]; square of the viscous force across per (Reynolds number)^(1/3) and speed
+[N^2 s^2/m^2]; Reynolds number per speed [s/m]; added mass along x and y [kg]."""
 
 NO_RATE = 1e-18
 """Square of a speed below which the direction of a flow is not resolved [m^2/s^2]."""
