@@ -214,7 +214,7 @@ class SceneMaker:
             turns=tuple(a for m in marks.values() for a in _turns(m)),
             slides=tuple(a for m in marks.values() for a in _slides(m)),
             meshes=tuple(net.mark(self.nodes, self.theta) for net in self.nets),
-            surfaces=tuple(self.surface(name, surface) for name, surface in spec.surfaces.items()),
+            surfaces=(*(self.surface(name, surface) for name, surface in spec.surfaces.items()), *self.water()),
             pushes=tuple(self.pushes()),
             swept=np.zeros((0, 3)) if self.swept is None else self.swept,
         )
@@ -302,6 +302,15 @@ class SceneMaker:
             name, form, place, rotation @ self.direction(axis), radius, half_length, moves,
             place + solid.points @ rotation.T, solid.faces, _owner(surface.parent),
         )  # fmt: skip
+
+    def water(self) -> Iterator[SurfaceMark]:
+        """The free surface of the fluid."""
+        world = self.spec.world
+        gravity = np.array([self.value(x) for x in world.gravity])
+        size = float(np.linalg.norm(gravity))
+        if world.fluid is not None and world.fluid.surface is not None and size > 0:
+            up = -gravity / size
+            yield SurfaceMark("fluid", "plane", self.value(world.fluid.surface) * up, up)
 
     def pushes(self) -> Iterator[PushMark]:
         """Forces of contacts, on the first of two parts unless that is fixed to the world. Parts that only touch have none,
