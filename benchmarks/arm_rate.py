@@ -34,8 +34,8 @@ import numpy as np
 import pliant
 from pliant.engine.binding import Binding
 from pliant.engine.model.inputs import InputPlan
-from pliant.engine.model.system import SystemBuilder
 from pliant.engine.program import Program
+from pliant.parts.assembly.system import SystemBuilder
 from pliant.parts.geometry import se3
 from pliant.parts.motion import ArcCoordinates
 from pliant.parts.rod.pcc import arc_motion

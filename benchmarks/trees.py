@@ -40,8 +40,8 @@ from scipy.spatial.transform import Rotation
 from pliant.engine import compiling
 from pliant.engine.binding import Binding
 from pliant.engine.model.inputs import InputPlan
-from pliant.engine.model.system import SystemBuilder
 from pliant.engine.program import Program
+from pliant.parts.assembly.system import SystemBuilder
 from pliant.parts.geometry import se3
 from pliant.parts.motion import FREE, ROTATION, SCREW
 

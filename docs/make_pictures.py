@@ -35,11 +35,13 @@ AT_REST: dict[str, dict[str, dict[str, float]]] = {
     "three_section_arm": {"inputs": {"p11": 120e3, "p22": 160e3, "p33": 200e3}},
     "cloth": {},
     "net": {},
+    "moored_buoy": {},
     "gripper": {"inputs": {"pressure": 120e3, "lift": 0.0}},
     "snake": {"inputs": {f"bend[{k}]": 70e3 * np.sin(-np.pi / 4 * k) for k in range(1, 9)}},
     "tendon_robot": {"inputs": {"lower[1]": 5.0, "upper[2]": 4.0}},
     "parallel_rods": {"inputs": {f"push[{k}]": 0.04 * (1 - np.cos(np.pi / 3 * (k - 0.5))) for k in range(1, 7)}},
     "tissue_probe": {"inputs": {"pressure": 40e3, "stroke": 40e3}},
+    "magnetic_catheter": {},
     "trunk": {"inputs": {"near1": 14.0, "far1": 4.0, "far2": 3.0}},
     "swimmer": {"inputs": {f"bend[{k}]": 60e3 * np.sin(-2 * np.pi * 1.27 * k / 6) for k in range(1, 7)}},
     "octopus_arm": {"inputs": {f"bend[{k}]": 45e3 * np.exp(-((k - 3) ** 2) / 4) for k in range(1, 9)}},
@@ -55,6 +57,7 @@ FILMS = {
     "snake": 8.0,
     "gripper": 2.5,
     "stiff_flop@circling": 4.0,
+    "magnetic_catheter@steered": 4.0,
 }
 """Robots that films are made of, and how long they move [s]."""
 

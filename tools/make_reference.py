@@ -36,6 +36,7 @@ from pliant.parts.contact import Contact, Friction
 from pliant.parts.field.body import BodyFluid
 from pliant.parts.field.fluid import Fluid
 from pliant.parts.field.rod import RodFluid
+from pliant.parts.field.wing import Polar
 from pliant.parts.joint import JointBase, coordinate
 from pliant.parts.joint import types as chain
 from pliant.parts.link import LinkBase
@@ -138,7 +139,8 @@ SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
     ("Surfaces", tuple(kinds(RobotSpec, "surfaces")[1].values())),
     ("Contacts", (Contact, Friction)),
     ("Constraints", tuple(kinds(RobotSpec, "constraints")[1].values())),
-    ("Loads", tuple(kinds(RobotSpec, "loads")[1].values())),
+    ("Loads", (*kinds(RobotSpec, "loads")[1].values(), Polar)),
+    ("Magnets", tuple(kinds(RobotSpec, "magnets")[1].values())),
     ("Inputs", (inputs.Inputs, inputs.Step, inputs.Ramp, inputs.Sine, inputs.Piece, inputs.Series)),
     ("Outputs", (output.Outputs, *get_args(get_args(output.Output)[0]))),
     (

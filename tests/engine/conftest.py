@@ -14,9 +14,9 @@ from oracle import Oracle
 
 from pliant.engine.binding import Binding
 from pliant.engine.model.inputs import InputPlan
-from pliant.engine.model.system import System, SystemBuilder
 from pliant.engine.program import Program
 from pliant.language.time_series import TimeSeries
+from pliant.parts.assembly.system import System, SystemBuilder
 from pliant.parts.constraint import frame_constraint
 from pliant.parts.external_load import WRENCH
 from pliant.parts.geometry import so3

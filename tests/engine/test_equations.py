@@ -136,3 +136,46 @@ def test_parameters_of_equations_are_read_only():
     for same in (pickle.loads(pickle.dumps(eqs.parameters)), copy.deepcopy(eqs.parameters), eqs.parameters | {}):
         same[name] = 2.0
         assert eqs.at(parameters=same).parameters[name] == 2.0
+
+
+POINT = """
+pliant: 1
+bodies:
+  carrier: {{mass: 0.5 kg, shape: {{type: sphere, radius: 5 cm}}}}
+  middle: {{{middle}}}
+  point: {{{point}}}
+joints:
+  first: {{type: revolute, axis: x, child: carrier, position: {at}, angle: {{initial: 0.3}}}}
+  second: {{type: spherical, child: middle, parent: carrier, position: [0.1, 0.05, -0.03]}}
+  third: {{{joint}, child: point, parent: middle}}
+"""
+JOINTS = ["spherical", "universal", "planar", "cylindrical", "revolute, axis: [1, 2, 3]"]
+PLACES = [[0.3, -0.2, 0.7], [1.01, 2.02, -3.03], [-0.013, 0.7, 211.0], [0.31, 0.17, 1e-3]]
+
+
+@pytest.mark.parametrize("joint", JOINTS)
+@pytest.mark.parametrize("at", PLACES)
+@pytest.mark.parametrize("middle", ["mass: 1 kg, shape: {type: sphere, radius: 1 cm}", "mass: 0 kg"])
+def test_what_moves_no_inertia_is_refused_wherever_it_is(joint: str, at: list[float], middle: str) -> None:
+    """A point mass has no inertia about its joint; of sums over its distance from the world's origin, round-off is left."""
+    eqs = pliant.derive(
+        pliant.load_text(POINT.format(at=at, middle=middle, joint=f"type: {joint}", point="mass: 1 kg"))
+    )
+    with pytest.raises(pliant.EvaluationError, match="some coordinate moves no mass"):
+        eqs.forward_dynamics(eqs.initial_state())
+    with pytest.raises(pliant.AnalysisFailed, match="a coordinate moves no mass"):
+        pliant.simulate(eqs, 0.1)
+
+
+@pytest.mark.parametrize("joint", JOINTS)
+def test_a_tiny_inertia_far_from_the_origin_is_not_refused(joint: str) -> None:
+    """A ball of 1 mm, 30 m away, has 2e-10 of the inertia about the origin."""
+    ball = "mass: 1 g, shape: {type: sphere, radius: 1 mm}"
+    found = []
+    for at in ([0, 0, 0], [10, -20, 20]):
+        text = POINT.format(at=at, middle=ball, joint=f"type: {joint}", point=ball)
+        eqs = pliant.derive(pliant.load_text(text))
+        start = eqs.initial_state()
+        rates = np.linspace(0.3, 1.0, start.v.size)
+        found.append(eqs.forward_dynamics(start.q, rates)[0])
+    assert found[1] == pytest.approx(found[0], rel=1e-4, abs=1e-4 * float(np.max(np.abs(found[0]))))

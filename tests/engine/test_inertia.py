@@ -15,8 +15,8 @@ from oracle import Oracle
 from pliant.engine.binding import Binding
 from pliant.engine.kernel import inertia_kernels
 from pliant.engine.model.inputs import InputPlan
-from pliant.engine.model.system import MASS_SIZE, InertiaInstance, System, SystemBuilder
 from pliant.engine.program import Program
+from pliant.parts.assembly.system import MASS_SIZE, InertiaInstance, System, SystemBuilder
 from pliant.parts.geometry import se3, so3
 from pliant.parts.motion import FREE, ROTATION, SCREW, Vector
 

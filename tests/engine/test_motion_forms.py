@@ -12,8 +12,8 @@ from oracle import Oracle
 from pliant.engine.binding import Binding
 from pliant.engine.layout import ELEMENT_FORMS, MOTION_FORMS
 from pliant.engine.model.inputs import InputPlan
-from pliant.engine.model.system import SystemBuilder
 from pliant.engine.program import Program
+from pliant.parts.assembly.system import SystemBuilder
 from pliant.parts.formula.base import CoordinateForce, Effect
 from pliant.parts.geometry import se3, so3
 from pliant.parts.geometry.se3 import Pose

@@ -71,7 +71,7 @@ LEFT_OUT = {
 
 
 def _switch_off(model: Any, names: dict[str, dict[int, str]], notes: Sequence[pliant.Fault]) -> None:
-    """Do without what notes say is left out: the medium, springs of some tendons, actuators that are not linear."""
+    """Do without what notes say is left out: springs of some tendons, actuators that are not linear."""
     for note in notes:
         for begins, (kind, keys) in LEFT_OUT.items():
             if note.message.startswith(begins):
@@ -79,8 +79,6 @@ def _switch_off(model: Any, names: dict[str, dict[int, str]], notes: Sequence[pl
                 for k in [k for k, name in names[kind].items() if name == given]:
                     for key in keys:
                         getattr(model, key)[k] = 0
-    model.opt.density = model.opt.viscosity = 0.0
-    model.opt.wind[:] = 0.0
     model.tendon_armature[:] = 0.0
     model.actuator_actearly[:] = 0
     for u in set(range(model.nu)) - set(names["inputs"]):

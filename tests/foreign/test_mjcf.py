@@ -531,3 +531,32 @@ def test_a_pinned_flex_of_edges_of_different_lengths_keeps_its_pin(tmp_path: Pat
     mesh = pliant.load(written(tmp_path, text)).meshes["rope"]
     assert "pinned" in mesh.sets
     assert "pinned" in mesh.held
+
+
+SWIMMER = """<mujoco><option density="1000" viscosity="0.7" wind="0.3 -0.2 0.1"/><worldbody>
+  <body name="head" pos="0 0 1"><freejoint/><geom type="box" size=".1 .05 .03" GEOM/>
+    <body name="fin" pos=".12 0 0" euler="0 0 20"><joint axis="0 1 0"/>
+      <geom type="capsule" fromto="0 0 0 .15 .02 .04" size=".01" GEOM/></body></body></worldbody></mujoco>"""
+
+
+def test_the_drag_of_boxes_of_inertia_is_that_of_mujoco(tmp_path: Path) -> None:
+    assert mujoco_error(written(tmp_path, SWIMMER.replace("GEOM", "")), 6)[0] < 1e-12
+    assert mujoco_error(written(tmp_path, SWIMMER.replace("GEOM", "").replace('density="1000"', "")), 6)[0] < 1e-12
+
+
+@pytest.mark.parametrize("axis", range(3))
+def test_geoms_with_a_shape_in_the_fluid_are_ellipsoids(tmp_path: Path, axis: int) -> None:
+    """Along an axis their drag is that of MuJoCo, without viscosity."""
+    text = """<mujoco><option density="1000"/><worldbody><body name="hull" pos="0 0 1"><freejoint/>
+      <geom type="box" size=".1 .05 .03" fluidshape="ellipsoid" fluidcoef="0.6 0.2 1 0 0"/></body></worldbody></mujoco>"""
+    found = pliant.import_robot(written(tmp_path, text))
+    assert ["ellipsoid" in note.message for note in found.notes] == [True]
+    eqs, model = pliant.derive(found.robot), mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    data.qvel[axis] = 0.8
+    mujoco.mj_forward(model, data)
+    q, v = eqs.initial_state().q, np.array(data.qvel)
+    drag = eqs.bias(q, v) - eqs.bias(q, 0 * v)
+    np.testing.assert_allclose(drag, -data.qfrc_passive, atol=1e-9)
+    # added mass counts in accelerations
+    assert eqs.mass_matrix(q).toarray()[axis, axis] > 1.05 * model.body_mass[1]

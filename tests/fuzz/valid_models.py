@@ -68,7 +68,7 @@ ROUNDS = 12
 
 SLENDER = {
     "pliant.parts.section": 0.04, "pliant.parts.rod.chamber": 0.015, "pliant.parts.tendon": 0.05, "pliant.parts.body": 0.3,
-    "pliant.parts.surface": 0.3, "pliant.parts.constraint": 0.01, "pliant.analysis": 0.01,
+    "pliant.parts.surface": 0.3, "pliant.parts.constraint": 0.01, "pliant.parts.magnet": 0.3, "pliant.analysis": 0.01,
 }  # fmt: skip
 """Lengths in parts of these modules, relative to the robot's length."""
 
@@ -76,7 +76,7 @@ SIZES: Mapping[str, tuple[float, float]] = {
     "at": (0.15, 0.9), "start": (0.05, 0.4), "end": (0.5, 0.95), "Rod.length": (1.0, 1.6), "initial": (-0.3, 0.3),
     "rate": (-0.3, 0.3), "rounding": (0.001, 0.005), "through": (0.0, 0.3), "inner_radius": (0.2, 0.7),
     "Holes.radius": (0.03, 0.08), "Holes.positions": (-0.5, 0.5), "positions": (-2.0, 2.0), "FramePoint.position": (-5.0, 5.0),
-    "Body.center_of_mass": (-1.0, 1.0),
+    "Body.center_of_mass": (-1.0, 1.0), "Dipole.radius": (0.1, 0.5),
     "Membrane.stiffness": (5.0, 50.0), "MembraneEdges.stiffness": (5.0, 50.0), "limits.stiffness": (10.0, 1000.0),
     "muscle_radius": (0.05, 0.1), "Chamber.area": (1.0, 5.0), "tension": (0.05, 1.0), "armature": (0.0, 0.2), "delay": (0.0, 0.01),
 }  # fmt: skip
@@ -88,7 +88,9 @@ NUMBERS: Mapping[str, tuple[float, float]] = {
     "ratio": (0.01, 0.2), "frequencies": (1, 50), "beta": (1e-4, 1e-2), "alpha": (0.1, 5), "damping_time": (1e-4, 1e-2),
     "spread": (0.01, 0.1), "restitution": (0.2, 1.0), "dissipation": (0.1, 50), "settling": (0.02, 0.2), "normal": (-1, 1),
     "axis": (-1, 1), "power": (0.5, 2), "damping_power": (0.5, 2), "tightness": (0.85, 1.05), "rtol": (1e-6, 1e-3),
-    "tolerance": (1e-10, 1e-7), "scale": (0.5, 1.5),
+    "tolerance": (1e-10, 1e-7), "scale": (0.5, 1.5), "magnetization": (1e4, 2e5), "remanence": (0.02, 1.3),
+    "flux_density": (1e-3, 0.05), "gradient": (-0.5, 0.5), "moment_per_length": (0.01, 1), "Dipole.moment": (0.1, 10),
+    "Coil.turns": (10, 300), "Coil.current": (0.5, 10),
 }  # fmt: skip
 """Ranges of values in SI units, for numbers, times and properties of materials, whatever the robot's size."""
 
@@ -121,7 +123,7 @@ SHARES = {
     "mass": 0.6, "shape": 0.4, "spring": 0.5, "damper": 0.6, "limits": 0.15, "Rod.shape": 0.2, "Rod.initial": 0.1, "rates": 0.1,
     "Body.parent": 0.1, "along": 0.1, "input": 0.3, "Parameter.input": 0.0, "controllers": 0.1, "direction": 0.15, "gravity": 0.5,
     "friction": 0.3, "Membrane.stiffness": 0.6, "held": 0.8, "sets": 0.8, "section": 0.7, "Attach.variant": 0.0,
-    "RobotSpec.include": 0.0, "inertia": 0.3,
+    "RobotSpec.include": 0.0, "inertia": 0.3, "Dipole.radius": 1.0, "profile": 0.2, "segments": 0.4,
 }  # fmt: skip
 """Probabilities that optional fields are given, by name or by class and name; of others a quarter."""
 
@@ -336,7 +338,7 @@ class _Draft:
             return self.add(f"{kind}s")
         if kind.endswith("surface") and self.chance(0.1):
             return "all"
-        if kind.startswith("body, rod"):  # what can touch
+        if kind == "body" or kind.startswith("body, rod"):  # what has a volume, or can touch
             bare = {} if self.flat is None else self.flat.bodies
             found = [x for x in found if x not in bare or bare[x].shape is not None]
             found = [x for x in found if x not in self.data.get("bodies", {}) or "shape" in self.data["bodies"][x]]

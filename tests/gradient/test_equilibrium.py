@@ -7,6 +7,7 @@ import pytest
 from gradient_systems import TEXTS, equations, largest_error, rod
 
 import pliant
+from pliant.gradient.equilibrium import EquilibriumChange
 
 CASES = {
     "rod": (rod("{kind: cosserat, elements: 3}"), ["E", "length", "push"], ["tip"]),
@@ -101,3 +102,63 @@ def test_at_a_kink_the_gradient_is_that_for_an_increasing_value() -> None:
     step = 0.01
     once, twice = (np.sum(f({"near2": k * step})["tip"] - values["tip"]) for k in (1, 2))
     assert pullback({"tip": 1.0})["near2"] == pytest.approx((4 * once - twice) / (2 * step), rel=1e-6)
+
+
+AT_REST = """
+pliant: 1
+world: {{gravity: [0, 0, 0]}}
+parameters: {{push: {{value: 0 N, input: true}}, wound: {{value: 0 m, input: true}}}}
+sections: {{round: {{shape: circle, radius: 1 cm}}}}
+materials: {{soft: {{youngs_modulus: 1 MPa, poissons_ratio: 0.45, density: 1000 kg/m^3}}}}
+rods: {{arm: {{length: 0.3 m, section: round, material: soft, model: {model}}}}}
+tendons:
+  near: {{type: elastic, through: [{{rod: arm, offset: [8 mm, 1 mm]}}], stiffness: 2 kN/m, shortening: =wound}}
+  left: {{type: elastic, through: [{{rod: arm, offset: [-5 mm, 7 mm]}}], stiffness: 2 kN/m}}
+  right: {{type: elastic, through: [{{rod: arm, offset: [-4 mm, -6 mm]}}], stiffness: 2 kN/m}}
+loads: {{tip: {{frame: arm.tip, force: [=push, =0.3*push, 0]}}}}
+outputs: {{tip: {{frame: arm.tip}}}}
+"""
+SLIDER = """
+pliant: 1
+parameters: {{push: {{value: 0 N, input: true}}, limit: 0 m}}
+bodies: {{block: {{mass: 1 kg, frames: {{hook: {{position: [10 cm, 0, 0]}}}}}}}}
+joints: {{slide: {{type: prismatic, axis: x, child: block, displacement: {{spring: 100 N/m{stop}}}}}}}
+loads: {{push: {{frame: block, force: [=push, 0, 0]}}}}
+{more}
+outputs: {{tip: {{frame: block}}}}
+"""
+LINE = "tendons: {line: {type: elastic, through: [world, block.hook], stiffness: 300 N/m, rest: =10 cm + limit}}"
+KINKED = {
+    "pcs": (AT_REST.format(model="{kind: pcs, elements: 3}"), {"push": 1e-4, "wound": 1e-6}),
+    "finite_element": (AT_REST.format(model="{kind: finite_element, elements: 4}"), {"push": 1e-4, "wound": 1e-6}),
+    "line": (SLIDER.format(stop="", more=LINE), {"push": 1e-3, "limit": 1e-6}),
+    "stop": (
+        SLIDER.format(stop=", limits: {minimum: -1 m, maximum: =limit, stiffness: 300 N/m}", more=""),
+        {"push": 1e-3, "limit": 1e-6},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", KINKED)
+def test_where_forces_have_a_kink_the_pose_follows_an_increasing_value(name: str) -> None:
+    """Lines at their lengths without tension and a stop at its limit: those that are pulled or pressed count, and no others."""
+    text, steps = KINKED[name]
+    f = pliant.differentiable(equations(text), "tip", list(steps), analysis="equilibrium")
+    here, pullback = f.vjp()
+    columns = [pullback({"tip": row}) for row in np.eye(3)]
+    for by, step in steps.items():
+        once, twice = (f({by: k * step})["tip"] - here["tip"] for k in (1, 2))
+        upward = (4 * once - twice) / (2 * step)
+        gradient = np.array([column[by] for column in columns])
+        assert gradient == pytest.approx(upward, rel=2e-4, abs=2e-4 * float(np.max(np.abs(upward))) + 1e-6), by
+
+
+def test_at_a_kink_a_change_and_its_opposite_differ() -> None:
+    """A line at its length without tension resists a push, and no pull."""
+    eqs = equations(SLIDER.format(stop="", more=LINE))
+    rest = pliant.equilibrium(eqs)
+    change = EquilibriumChange(rest.equations.binding, 0.0, rest.q, rest.multipliers, eqs.rates)
+    by_q, _ = change.by(lambda x: eqs.at(inputs={"push": x}).binding, 1e-3)
+    assert by_q == pytest.approx([1 / 400], rel=1e-6)
+    by_q, _ = change.by(lambda x: eqs.at(inputs={"push": -x}).binding, 1e-3)
+    assert by_q == pytest.approx([-1 / 100], rel=1e-6)

@@ -204,3 +204,50 @@ outputs: {tip: {frame: arm.tip, component: y}}
     assert pullback({"tip": np.ones_like(values["tip"])})["reach"] == pytest.approx(2.0)
     rest = pliant.differentiable(equations(text), "tip", ["reach"], analysis="equilibrium")
     assert rest.vjp()[1]({"tip": np.array(1.0)})["reach"] == pytest.approx(2.0)
+
+
+BLOCK = """
+pliant: 1
+parameters: {{push: {{value: 0 N, input: true}}, limit: 0 m}}
+bodies: {{block: {{mass: 1 kg, frames: {{hook: {{position: [10 cm, 0, 0]}}}}}}}}
+joints: {{slide: {{type: prismatic, axis: x, child: block, displacement: {{spring: 100 N/m{stop}}}}}}}
+loads: {{push: {{frame: block, force: [=push, 0, 0]}}}}
+{more}
+outputs: {{tip: {{frame: block}}}}
+"""
+LINE = "tendons: {line: {type: elastic, through: [world, block.hook], stiffness: 300 N/m, rest: =10 cm + limit}}"
+STOP = ", limits: {minimum: -1 m, maximum: =limit, stiffness: 300 N/m}"
+
+
+@pytest.mark.parametrize("by", ["push", "limit"])
+@pytest.mark.parametrize("stop", [False, True])
+def test_a_motion_that_rests_at_a_kink_follows_an_increasing_value(by: str, stop: bool) -> None:
+    """A line at its length without tension, or a stop at its limit: neither side's stiffness is that of both."""
+    text = BLOCK.format(stop=STOP if stop else "", more="" if stop else LINE)
+    f = pliant.differentiable(pliant.derive(pliant.load_text(text)), "tip", by, until=0.2)
+    here, pullback = f.vjp()
+    last = np.zeros_like(here["tip"])
+    last[-1, 0] = 1
+    step = 1e-5
+    upward = (f({by: step})["tip"] - here["tip"])[-1, 0] / step
+    assert pullback({"tip": last})[by] == pytest.approx(upward, rel=1e-4, abs=1e-6)
+
+
+DAMPED = """
+pliant: 1
+parameters: {offset: 5 cm}
+bodies: {bob: {mass: 0.3 kg, inertia: {principal: [1e-3, 1e-3, 1e-3]}}}
+joints: {swing: {type: revolute, axis: y, child: bob, angle: {initial: 20 deg}}}
+tendons:
+  cord:
+    {type: elastic, through: [{frame: world, position: [30 cm, 0, 10 cm]}, {frame: bob, position: [=offset, 0, 10 cm]}],
+     axial_stiffness: 3 N, rest: 10 cm, damper: {coefficient: 0.2, power: 0.6}}
+outputs: {swing: {coordinate: swing}, speed: {coordinate: swing, quantity: rate}}
+"""
+"""A damper with a power below one is almost rigid near its rest, and in a step from rest it is not."""
+
+
+@pytest.mark.parametrize("method", ["semi_implicit", "generalized_alpha", "rosenbrock"])
+def test_dampers_that_are_almost_rigid_at_rest(method: str) -> None:
+    f = function(DAMPED, ["offset"], METHODS[method], until=0.01)
+    assert largest_error(f) < 1e-4

@@ -12,17 +12,8 @@ import pytest
 
 import pliant
 from pliant.cli import run as command
-from pliant.show.live_page import (
-    LiveRobot,
-    Overlays,
-    RequestGuard,
-    SliderValues,
-    check_host,
-    coordinate_sliders,
-    input_sliders,
-    is_expected,
-    parameter_sliders,
-)
+from pliant.show.live_page import LiveRobot, Overlays, RequestGuard, SliderValues, check_host, is_expected
+from pliant.show.sliders import coordinate_sliders, input_sliders, parameter_sliders
 
 HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror=window.hacked=2>"
 MODEL = f"""

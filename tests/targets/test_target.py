@@ -103,7 +103,10 @@ def test_the_command_has_its_options(tmp_path: Path, capsys: pytest.CaptureFixtu
     }  # fmt: skip
     for words, said in (
         (["--masses", str(file), "--digits", "0"], "--digits: expected at least 1, got 0"),
-        (["--masses", str(file), "--step", "1"], "--masses has no option --step (it belongs to --c, --cuda, --fmu)"),
+        (
+            ["--masses", str(file), "--step", "1"],
+            "--masses has no option --step (it belongs to --c, --cuda, --fmu, --wasm)",
+        ),
         (["--urdf", "a.urdf", "--digits", "3"], "--urdf has no option --digits (it belongs to --masses)"),
         (["--masses", "a.txt"], "end it in .csv"),
     ):

@@ -18,8 +18,8 @@ import pytest
 from pliant import derive, load, simulate
 from pliant.engine.binding import Binding
 from pliant.engine.model.inputs import InputPlan
-from pliant.engine.model.system import SystemBuilder
 from pliant.engine.program import Program
+from pliant.parts.assembly.system import SystemBuilder
 from pliant.parts.geometry import so3
 from pliant.parts.motion import FREE, ROTATION, ROTATION_VECTOR, SCREW, TRANSLATION, Motion
 from pliant.parts.output import ReactionOutput

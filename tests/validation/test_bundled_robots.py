@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy
 
 import pliant
 
@@ -21,6 +22,49 @@ def test_a_tendon_of_the_tendon_robot_bends_its_segment_evenly() -> None:
         assert np.arctan2(axis[0], axis[2]) == pytest.approx(angle, rel=5e-3)  # towards the tendon, along x
     discs = [eqs.frame(f"lower_disc[{k}]", rest.q).position for k in range(1, 7)]
     assert np.linalg.norm(np.diff(discs, axis=0), axis=1) == pytest.approx(0.02, rel=1e-4)
+
+
+def test_the_magnetic_catheter_bends_as_an_elastica_in_the_field_of_a_dipole() -> None:
+    """The magnet is in the catheter's plane; the elastica by shooting, without shear and stretch, with the field in closed form."""
+    eqs = pliant.derive("magnetic_catheter")
+    shoulder = np.radians(25)
+    elbow = np.pi - np.arcsin((0.18 - 0.14 * np.sin(shoulder)) / 0.14) - shoulder
+    rest = pliant.equilibrium(eqs, inputs={"shoulder": shoulder, "elbow": elbow, "wrist": 0.0})
+    hand = rest.frames["magnet"]
+    magnet = hand.position + hand.rotation @ np.array([0.02, 0, 0])
+    assert abs(magnet[1]) < 1e-12
+    moment, mu_0 = np.array([0, 0, 1.3 * 0.04**3]) / (4e-7 * np.pi), 4e-7 * np.pi
+    L, area, EI = 0.06, np.pi * 1e-6, 1.5e6 * np.pi / 4 * 1e-12
+
+    def field(place: np.ndarray) -> np.ndarray:
+        way = np.array([place[0], 0.0, place[1]]) - magnet
+        r = np.linalg.norm(way)
+        return np.asarray(mu_0 / (4 * np.pi) * (3 * way * (moment @ way) / r**5 - moment / r**3))
+
+    def energy(place: np.ndarray, angle: float) -> float:
+        return -1e5 * area * float(np.array([np.cos(angle), 0, np.sin(angle)]) @ field(place))
+
+    def slopes(s: float, y: np.ndarray) -> list[float]:
+        x, z, angle, bend, n_x, n_z = y
+        push, turn, h = np.zeros(2), 0.0, 1e-6
+        if s > 0.75 * L:
+            place = np.array([x, z])
+            push = np.array([-(energy(place + e, angle) - energy(place - e, angle)) / (2 * h) for e in h * np.eye(2)])
+            turn = -(energy(place, angle + h) - energy(place, angle - h)) / (2 * h)
+        moved = n_x * np.sin(angle) - n_z * np.cos(angle)
+        return [np.cos(angle), np.sin(angle), bend, (moved - turn) / EI, -push[0], -push[1]]
+
+    def run(start: np.ndarray) -> np.ndarray:
+        y = np.array([0.0, 0.0, 0.0, start[0] / L, *(start[1:] * EI / L**2)])
+        for ends in ((0, 0.75 * L), (0.75 * L, L)):
+            y = scipy.integrate.solve_ivp(slopes, ends, y, rtol=1e-9, atol=1e-12).y[:, -1]
+        return np.asarray(y)
+
+    found = scipy.optimize.root(lambda x: run(x)[3:] * [L, L**2 / EI, L**2 / EI], np.zeros(3), tol=1e-10)
+    assert found.success
+    tip = run(found.x)
+    assert tip[1] > 0.1 * L
+    assert np.asarray(rest.outputs["tip"])[[0, 2]] == pytest.approx(tip[:2], abs=1e-3 * L)
 
 
 def beam(length: float, E: float, G: float, radius: float) -> np.ndarray:

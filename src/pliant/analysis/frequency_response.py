@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from pliant.analysis.base import Analysis, Count, Seconds, SignalNames, StateGiven, function_of
-from pliant.analysis.linear.small_motion import unbalanced_pose
+from pliant.analysis.linear.small_motion import kinked_pose, unbalanced_pose
 from pliant.analysis.linearize import Linearize, StateSpace, momentary, outputs_without_derivative
 from pliant.analysis.numerics.state import moved_onto_constraints
 from pliant.analysis.numerics.status import Status
@@ -146,7 +146,7 @@ class FindFrequencyResponse(Analysis):
     result = FrequencyResponse
     remarks = (
         moved_onto_constraints, friction_of_tendons_linearized, contacts_linearized, inputs_beyond_limits, unbalanced_pose,
-        momentary, outputs_without_derivative, response_of_unstable_rest, resonance_without_damping,
+        kinked_pose, momentary, outputs_without_derivative, response_of_unstable_rest, resonance_without_damping,
     )  # fmt: skip
 
     lowest: Hertz | None = None

@@ -16,7 +16,7 @@ from pydantic import StrictBool
 
 from pliant.analysis.base import Analysis, Count, Seconds, StateGiven, function_of
 from pliant.analysis.linear.eigenmodes import ALL_UP_TO, FEW, Kind, in_order, small_motions
-from pliant.analysis.linear.small_motion import steady_start, unbalanced_pose
+from pliant.analysis.linear.small_motion import kinked_pose, steady_start, unbalanced_pose
 from pliant.analysis.numerics.state import AssemblyError, assemble, moved_onto_constraints
 from pliant.analysis.numerics.status import Status
 from pliant.analysis.remark import remark
@@ -249,7 +249,7 @@ class Modes(Analysis):
     result = ModesResult
     remarks = (
         moved_onto_constraints, rates_omitted, friction_of_tendons_linearized, inputs_beyond_limits, contacts_linearized,
-        unbalanced_pose, only_the_lowest_modes, stability_of_other_modes, modes_that_are_no_vibrations,
+        unbalanced_pose, kinked_pose, only_the_lowest_modes, stability_of_other_modes, modes_that_are_no_vibrations,
     )  # fmt: skip
 
     count: Count | None = None

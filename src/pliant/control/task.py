@@ -15,11 +15,11 @@ from pydantic import TypeAdapter, ValidationError
 from pliant.engine.core import UnknownName, check_names
 from pliant.engine.equations import Equations, Values, need_equations
 from pliant.engine.frames import FrameMotion
-from pliant.engine.model.placement_matrices import rotation
 from pliant.language.arguments import ArgumentError, vector
 from pliant.language.evaluate import evaluate, to_node
 from pliant.language.message_text import describe
 from pliant.language.placement import Rotations
+from pliant.parts.assembly.placement_matrices import rotation
 from pliant.parts.geometry import so3
 
 

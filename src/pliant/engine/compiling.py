@@ -94,9 +94,19 @@ def find_compiler() -> list[str] | None:
     for name in ("cc", "gcc", "clang"):
         if path := shutil.which(name):
             return [path]
+    return find_zig()
+
+
+def find_zig() -> list[str] | None:
+    """Command of the C compiler of Zig, which compiles for other machines too: that of the environment variable CC, of the package
+    `ziglang`, or of an installation; None without one."""
+    chosen = _chosen()
+    if chosen and _is_zig(chosen) and (path := shutil.which(chosen[0])):
+        return [path, *chosen[1:]]
     if importlib.util.find_spec("ziglang") is not None:
         return [sys.executable, "-m", "ziglang", "cc"]
-    return None
+    path = shutil.which("zig")
+    return [path, "cc"] if path else None
 
 
 def _chosen() -> list[str]:
@@ -343,12 +353,17 @@ def _is_full(folder: Path, said: str) -> bool:
     return any(word in said for word in words) or shutil.disk_usage(folder).free < LEAST_SPACE
 
 
+def compiler_environment(command: Sequence[str], cache: Path, folder: Path) -> dict[str, str]:
+    """Environment variables of a compiler that works in a folder: Zig keeps its own system libraries, next to our cache."""
+    if not _is_zig(command):
+        return {}
+    ours = {"ZIG_GLOBAL_CACHE_DIR": str(cache / "zig"), "ZIG_LOCAL_CACHE_DIR": str(folder / "zig")}
+    return {name: value for name, value in ours.items() if name not in os.environ}
+
+
 def _run(command: Sequence[str], folder: Path) -> tuple[int, str]:
     """Run the compiler; its temporary files are in the folder too."""
-    environment = {**os.environ, "TMPDIR": str(folder)}
-    if _is_zig(command):  # its own cache of system libraries, next to ours
-        environment.setdefault("ZIG_GLOBAL_CACHE_DIR", str(folder.parent / "zig"))
-        environment.setdefault("ZIG_LOCAL_CACHE_DIR", str(folder / "zig"))
+    environment = os.environ | {"TMPDIR": str(folder)} | compiler_environment(command, folder.parent, folder)
     said = folder / "messages.txt"
     with open(said, "wb") as messages:
         process = subprocess.Popen(

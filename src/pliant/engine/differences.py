@@ -41,7 +41,7 @@ def checked_difference(function: Callable[[float], Any], step: float, kinked: fl
 
     If the values on both sides indicate a kink within the step, shorter steps are tried, and accepted if even shorter ones confirm
     them: the derivative is that of the current branch. If the kink is at zero itself, so that the inconsistency is the same for all
-    steps, it is the derivative for increasing arguments. kinked: threshold of the inconsistency, relative to the derivative.
+    shorter steps, it is the derivative for increasing arguments. kinked: threshold of the inconsistency over the derivative.
     """
     here = np.asarray(function(0.0), dtype=float)
 
@@ -59,7 +59,7 @@ def checked_difference(function: Callable[[float], Any], step: float, kinked: fl
         shortest, upward, left = attempt(step * KINKS["SHORTER"] ** k)
         if k == 1:
             above = upward
-        constant = constant and misfit / KINKS["CONSTANT"] <= left <= misfit * KINKS["CONSTANT"]
+        constant = constant and (k == 1 or before / KINKS["CONSTANT"] <= left <= before * KINKS["CONSTANT"])
         confirmed = np.sum(np.abs(shortest - shorter)) <= KINKS["CONFIRMED"] * np.sum(np.abs(shorter - first))
         if before < KINKS["BETTER"] * misfit and confirmed:
             return shorter, True

@@ -12,7 +12,6 @@ import numpy as np
 from pliant.engine.model.enclosures import expression_cells, located
 from pliant.engine.model.model import SI_HINT, Model
 from pliant.engine.model.sampling import sampled, sampled_at_once
-from pliant.engine.model.signals import switch_states, switch_times
 from pliant.language.arguments import ArgumentError, choice, is_number, mapping, number
 from pliant.language.evaluate import UNKNOWN, evaluate
 from pliant.language.faults import ExpressionError
@@ -21,6 +20,7 @@ from pliant.language.names import instances_of
 from pliant.language.parameter import TIME, parameter_dimensions, wrong_dimension
 from pliant.language.syntax import Node, parse, symbols
 from pliant.language.time_series import TimeSeries, interpolated
+from pliant.parts.assembly.signals import switch_states, switch_times
 
 if TYPE_CHECKING:
     from pliant.engine.equations import Equations

@@ -126,7 +126,7 @@ KINKS = {
     "ATTEMPTS": 5,
     "MISFIT": 1e-6,  # misfit, relative to the change over a step, above which shorter steps are tried
     "BETTER": 1e-2,  # relative to the misfit of the first step: that of steps which no longer cross a kink
-    "CONSTANT": 1.25,  # factor within which the misfit of shorter steps stays if the kink is in the state itself
+    "CONSTANT": 1.25,  # factor within which the misfit of even shorter steps stays if the kink is in the state itself
     "CONFIRMED": 1e-2,  # relative to the change made by shorter steps: the largest change made by even shorter ones
 }
 """Constants of finite differences that recognize kinks (`runtime/parameter_change.c`, `differences.py`)."""

@@ -15,7 +15,7 @@ from pliant.engine.contact_sums import SIZE, contact_questions, model_sums
 from pliant.engine.kernel import coordinate_force_kernels, frame_force_kernels
 from pliant.engine.libraries import extension_module, runtime, virtual_kernel
 from pliant.engine.model.model import Model
-from pliant.engine.model.system import PLACEMENT_SIZE, ConstraintInstance, CoordinateForceInstance, FrameForceInstance
+from pliant.engine.program import check
 from pliant.engine.symbolic import (
     Tree,
     build_tree,
@@ -25,15 +25,15 @@ from pliant.engine.symbolic import (
     route_state,
     stack_poses,
 )
-from pliant.engine.workspace import check
 from pliant.language.message_text import suggestion
 from pliant.language.names import outputs_named, stacked, with_repeated
+from pliant.parts.assembly.system import PLACEMENT_SIZE, ConstraintInstance, CoordinateForceInstance, FrameForceInstance
 from pliant.parts.geometry import se3
 from pliant.parts.output.base import CONTACT_SUMS, ContactQuery, FrameSymbols
 
 if TYPE_CHECKING:
     from pliant.engine.binding import Binding
-    from pliant.parts.rod.stations import SectionState, StrainSample
+    from pliant.parts.assembly.entries import SectionState, StrainSample
 
 
 def output_names(model: Model) -> tuple[str, ...]:

@@ -12,9 +12,9 @@ from typing import Any, TypeAlias
 import casadi as ca
 
 from pliant.engine.model.model import Model
-from pliant.engine.model.system import MASS_SIZE
 from pliant.engine.operations import read
 from pliant.engine.symbolic import casadi_function
+from pliant.parts.assembly.system import MASS_SIZE
 
 
 @dataclass(frozen=True)

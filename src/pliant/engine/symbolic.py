@@ -21,7 +21,10 @@ from pliant.engine.kernel import (
     route_kernels,
 )
 from pliant.engine.model.model import Model
-from pliant.engine.model.system import (
+from pliant.engine.program import EvaluationError
+from pliant.language.arguments import ArgumentError
+from pliant.language.message_text import describe
+from pliant.parts.assembly.system import (
     MASS_SIZE,
     PLACEMENT_SIZE,
     ConstraintInstance,
@@ -29,9 +32,6 @@ from pliant.engine.model.system import (
     RouteInstance,
     System,
 )
-from pliant.engine.workspace import EvaluationError
-from pliant.language.arguments import ArgumentError
-from pliant.language.message_text import describe
 from pliant.parts.formula.route import FRICTION, measure, slide
 from pliant.parts.geometry import se3, so3
 from pliant.parts.geometry.se3 import Pose

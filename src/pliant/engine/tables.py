@@ -30,10 +30,10 @@ from pliant.engine.kernel import (
     shared_inertia_kernels,
 )
 from pliant.engine.layout import ELEMENT_FORMS, INTEGERS, MOTION_FORMS, SHAPE_FORMS
-from pliant.engine.model.contact_shapes import contact_tables
 from pliant.engine.model.inputs import InputPlan
-from pliant.engine.model.system import Element, InertiaInstance, RouteInstance, System
 from pliant.language.arrays import distinct, others
+from pliant.parts.assembly.contact_shapes import contact_tables
+from pliant.parts.assembly.system import Element, InertiaInstance, RouteInstance, System
 from pliant.parts.formula.base import Inertia
 from pliant.parts.formula.relative import ENDS, RelativeForce
 

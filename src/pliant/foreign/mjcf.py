@@ -12,6 +12,7 @@ import numpy as np
 from pliant.foreign.document import Document, Element, angle, axis, number, placement, quaternion_rotation, vector
 from pliant.foreign.mjcf_cables import add_cables
 from pliant.foreign.mjcf_compiled import CompiledMjcf, MjcfText, compile_model, prepare
+from pliant.foreign.mjcf_fluid import add_fluid, add_fluid_of_rods, world_fluid
 from pliant.foreign.surfaces import add_surfaces
 from pliant.language.limits import limits, most
 from pliant.language.source import ImportedFile, Source
@@ -157,11 +158,13 @@ class Reader:
         for i, (name, entry) in zip(moving, joints.items(), strict=True):
             document.add("joints", name, entry, self.line(model.name("jnt", model.body_jntadr[i]), "joint"))
         add_keys(self, moving, joints)
+        add_fluid(self)
         for i, entry in self.entries.items():
             document.add("bodies", self.bodies[i], entry, self.line(model.name("body", i), "body"))
         add_surfaces(self)
         add_flexes(self)
         add_cables(self)
+        add_fluid_of_rods(self)
         add_sensors(self)
         return document.finish()
 
@@ -187,15 +190,15 @@ class Reader:
         self.document.note(message, hint, line=self.line(name, tag), path=f"{tag} {name}")
 
     def world(self) -> None:
-        """Name and gravity, and a note on fluid forces."""
+        """Name, gravity and fluid."""
         model = self.model
         name = model.title
         if name and name != "MuJoCo Model":
             self.document.head["name"] = name
-        if list(model.opt_gravity) != [0, 0, -9.81]:
-            self.document.head["world"] = {"gravity": vector(model.opt_gravity)}
-        if model.opt_density or model.opt_viscosity or model.opt_wind.any():
-            self.document.note("fluid forces (density, viscosity, wind) are not imported")
+        world = {} if list(model.opt_gravity) == [0, 0, -9.81] else {"gravity": vector(model.opt_gravity)}
+        world |= world_fluid(self)
+        if world:
+            self.document.head["world"] = world
 
     # -- bodies ------------------------------------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -13,7 +13,7 @@ import scipy
 from pliant.analysis.statics.factorization import TOLERANCES
 from pliant.analysis.statics.stability import TOLERANCES as STABILITY
 from pliant.analysis.statics.stability import stiffness_scaling
-from pliant.engine.binding import Binding
+from pliant.engine.binding import Binding, LinearizedEquations
 from pliant.engine.differences import OFFSETS, WEIGHTS, checked_difference, difference
 from pliant.engine.equations import Equations
 from pliant.gradient.parameter_derivatives import SHARE, ParameterTangents, step_of
@@ -23,18 +23,22 @@ if TYPE_CHECKING:
     from pliant.gradient.differentiable import Arrays, Differentiable
 
 
-class EquilibriumAdjoint:
-    """Forces w and multipliers y that balance a cotangent of an equilibrium.
+class EquilibriumChange:
+    """How an equilibrium moves with a quantity that the equations depend on: increments of the pose, and changes of multipliers.
 
-    The derivative of the pose with respect to any quantity is minus the derivative of `w.r + y.phi`. rates: their names.
+    rates: names of the increments.
     """
 
     def __init__(self, bound: Binding, t: float, q: np.ndarray, multipliers: np.ndarray, rates: Sequence[str]) -> None:
         self.t, self.q, self.multipliers = t, q, multipliers
         self.rates = rates
-        zero = np.zeros(bound.nv)
-        self.at = bound.linearized(t, q, zero, zero, multipliers)
+        self.bound = bound
         self.active, self.row_active = bound.active_rows, bound.row_active
+
+    @cached_property
+    def at(self) -> LinearizedEquations:
+        """The equations of equilibrium in this pose."""
+        return self._linearized(self.bound)
 
     @cached_property
     def _sizes(self) -> np.ndarray:
@@ -67,38 +71,72 @@ class EquilibriumAdjoint:
             "hold it there by a spring, a constraint or a fixed joint",
         )
 
-    def _solved(self, given: np.ndarray, trans: str = "N") -> np.ndarray:
+    def _solved(self, given: np.ndarray) -> np.ndarray:
         if not given.size:  # nothing can move
             return given
-        factors = self._factors
-        solution: np.ndarray = self._sizes * factors.solve(self._sizes * given, trans=trans)
+        solution: np.ndarray = self._sizes * self._factors.solve(self._sizes * given)
         return solution
 
-    def solve(self, by_q: np.ndarray, by_multipliers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """w and y for a cotangent of increments of q and of multipliers."""
-        solution = self._solved(np.concatenate([by_q, by_multipliers[self.active]]), "T")
-        y = np.zeros(len(self.active))
-        y[self.active] = solution[len(by_q) :]
-        return solution[: len(by_q)], y
+    def by(self, moved: Callable[[float], Binding], step: float) -> tuple[np.ndarray, np.ndarray]:
+        """Derivatives of the pose (increments of q) and of the multipliers for an increasing quantity.
 
-    def change(self, unbalanced: np.ndarray) -> np.ndarray:
-        """Change of the pose (increments of q) for a change of the unbalanced forces and constraints."""
-        return -self._solved(unbalanced)[: self.at.stiffness.shape[0]]
+        moved: the equations with the quantity changed by an offset; step: an offset for differences of forces in one pose.
 
-    def unbalanced(self, bound: Binding) -> np.ndarray:
+        Where the pose is at a kink (a line at its length without tension, a stop at its limit), the stiffness is that of one side,
+        and the change that follows from it may lead to the other. The prediction is therefore tested a short way along itself, and
+        where it does not hold, it is corrected with the stiffness found there.
+        """
+        change = -self._solved(difference(lambda offset: self._unbalanced(moved(offset)), step))
+        size = self._largest(change)
+        if not 0 < size < np.inf:
+            return self._split(change)
+        h = min(step, KINKS.way / size)
+        before, bound, x = self._unbalanced(self.bound), moved(h), h * change
+        there = self._beside(bound, x)
+        left = there._unbalanced(bound) - before
+        if self._largest(self._solved(left)) <= KINKS.kinked_rest * self._largest(x):
+            return self._split(change)
+        for _ in range(KINKS.corrections):
+            correction = there._solved(left)
+            x = x - correction
+            if self._largest(correction) <= KINKS.settled * self._largest(x):
+                return self._split(x / h)
+            there = self._beside(bound, x)
+            left = there._unbalanced(bound) - before
+        raise ArgumentError(
+            "the equilibrium has no derivatives: forces have a kink there (of a line at its length without tension, a stop at its "
+            "limit, a contact that closes), and no equilibrium is found beside it",
+            "use other values, or a `smoothing` of the line",
+        )
+
+    def _split(self, change: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Increments of q, and changes of all multipliers."""
+        multipliers = np.zeros(len(self.active))
+        multipliers[self.active] = change[len(self.rates) :]
+        return change[: len(self.rates)], multipliers
+
+    @cached_property
+    def _reference(self) -> np.ndarray:
+        return self.bound.sizes(self.q)[1]
+
+    def _largest(self, change: np.ndarray) -> float:
+        """The largest increment of the pose, relative to the size of the robot."""
+        return float(np.max(np.abs(change[: len(self.rates)]) / self._reference, initial=0.0))
+
+    def _beside(self, bound: Binding, change: np.ndarray) -> EquilibriumChange:
+        by_q, by_multipliers = self._split(change)
+        q, multipliers = self.bound.increment(self.q, by_q), self.multipliers + by_multipliers
+        return EquilibriumChange(bound.with_rows(self.row_active), self.t, q, multipliers, self.rates)
+
+    def _unbalanced(self, bound: Binding) -> np.ndarray:
         """Unbalanced forces and errors of the active constraints, in this pose with other values."""
         if not self.active.any():  # without constraints only the forces, which is much cheaper
             zero = np.zeros(bound.nv)
             return bound.inverse(self.t, self.q, zero, zero)
-        at = self._with(bound)
+        at = self._linearized(bound)
         return np.concatenate([at.residual, at.phi[self.active]])
 
-    def pairing(self, bound: Binding, w: np.ndarray, y: np.ndarray) -> float:
-        """w.r + y.phi with other current values."""
-        at = self._with(bound)
-        return float(w @ at.residual + y @ at.phi)
-
-    def _with(self, bound: Binding) -> Any:
+    def _linearized(self, bound: Binding) -> LinearizedEquations:
         zero = np.zeros(bound.nv)
         return bound.with_rows(self.row_active).linearized(self.t, self.q, zero, zero, self.multipliers)
 
@@ -131,23 +169,22 @@ class EquilibriumCotangents:
         if multipliers is None:
             multipliers = bound.program.calls.forward(bound, t, q, np.zeros(bound.nv))[1]
         self._tangents = tangents or ParameterTangents(eqs)
-        self._eqs, self._adjoint = eqs, EquilibriumAdjoint(bound, t, q, multipliers, eqs.rates)
-        self._w, self._y = self._adjoint.solve(by_q, np.zeros(bound.m) if by_multipliers is None else by_multipliers)
+        self._eqs, self._change = eqs, EquilibriumChange(bound, t, q, multipliers, eqs.rates)
+        self._by_q, self._by_multipliers = by_q, np.zeros(bound.m) if by_multipliers is None else by_multipliers
 
     def parameter(self, name: str) -> float:
         """By a parameter."""
         made = self._tangents
-        return -float(difference(lambda offset: self._paired(made.moved(name, offset)), made.step(name)))
+        return self._paired(partial(made.moved, name), made.step(name))
 
     def input(self, name: str, value: float) -> float:
         """By an input, which has this value at rest."""
         at = self._eqs.at
-        return -float(
-            difference(lambda offset: self._paired(at(inputs={name: value + offset}).binding), step_of(value))
-        )
+        return self._paired(lambda offset: at(inputs={name: value + offset}).binding, step_of(value))
 
-    def _paired(self, bound: Binding) -> float:
-        return self._adjoint.pairing(bound, self._w, self._y)
+    def _paired(self, moved: Callable[[float], Binding], step: float) -> float:
+        by_q, by_multipliers = self._change.by(moved, step)
+        return float(self._by_q @ by_q + self._by_multipliers @ by_multipliers)
 
 
 @dataclass(frozen=True)
@@ -163,6 +200,15 @@ class KinkTolerances:
     """Relative change of values for differences of motions with events: events must stay within their steps."""
     tiny: float = 1e-12
     """Changes of outputs that are round-off [SI units]."""
+    way: float = 1e-6
+    """Largest displacement over which changes of an equilibrium are tested, relative to the size of the robot: beyond the
+    tolerance of a pose at rest, and too short for others than kinks at the pose."""
+    kinked_rest: float = 1e-3
+    """Of these changes, the share that may change over that way."""
+    settled: float = 1e-5
+    """Relative correction that is the last: the next is much smaller, unless another line turns taut or slack."""
+    corrections: int = 20
+    """At most: each may turn another line taut or slack."""
 
 
 KINKS = KinkTolerances()
@@ -175,8 +221,8 @@ class Linearization:
 
     Tangents of a simulation are fourth-order finite differences along their direction: five simulations with the time steps of
 
-    the one at `values`, consistent with the adjoint of these steps. Simulations with contacts or events have no adjoint: J is
-    assembled from such tangents.
+    the one at `values`, consistent with the adjoint of these steps. Simulations with contacts or events have no adjoint, and that
+    of a rest at a kink is of any side: J is assembled from such tangents, at kinks those for increasing arguments.
 
     Attributes:
         values: of all arguments; outputs: there.
@@ -188,6 +234,7 @@ class Linearization:
     _pullback: Callable[[Arrays], Arrays] | None
     _moved: Callable[[Arrays], Arrays] | None
     _share: float = SHARE
+    _at_a_kink: bool = False
 
     def __reduce__(self) -> tuple[Any, ...]:
         # a copy records the motion again: a record is large, and part of it is memory of the runtime
@@ -196,7 +243,7 @@ class Linearization:
     def vjp(self, cotangents: Mapping[str, Any]) -> Arrays:
         """Cotangents of the arguments for those of the outputs (omitted ones are zero)."""
         given = self.function.checked_cotangents(cotangents)
-        if self._pullback is not None:
+        if self._pullback is not None and not self._at_a_kink:
             return self._pullback(given)
         flat = sum(
             np.ravel(given.get(name, np.zeros_like(x))) @ self._columns[name] for name, x in self.outputs.items()
@@ -222,7 +269,7 @@ class Linearization:
                 return _flat(self._moved(values) if offset else self._again, names)
 
             found, fits = checked_difference(moved, step, KINKS.kinked_motion)
-            return _named(found, self.outputs) if fits else self._by_rows(along)
+            return _named(found, self.outputs) if fits or self._at_a_kink else self._by_rows(along)
         sides = [self._moved({n: x + k * step * along[n] for n, x in self.values.items()}) for k in OFFSETS]
         self._refuse_kinks(sides)
         return {

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.analysis.linear.small_motion import KINK_WAY, kinked_rate
 from pliant.analysis.motion.current_state import Now
 from pliant.analysis.motion.job import Job
 from pliant.analysis.motion.result import Result
@@ -117,6 +118,14 @@ class RecordedMotion:
         """Whether the steps depend on more than their initial state, so that there is no backward pass: contacts have a memory,
         and events change the motion by functions of the caller."""
         return bool(self.eqs.model.system.contacts.laws) or self.has_events
+
+    @property
+    def rests_at_a_kink(self) -> bool:
+        """Whether it begins at rest where forces have a kink, so that the side that counts depends on what is varied."""
+        (q, v), bound, (begin, end) = self._job.started, self.bound, self.span
+        a = bound.program.calls.forward(bound, begin, q, v)[0]
+        way = (np.abs(v) + np.abs(a) * (end - begin)) * (end - begin)
+        return not np.any(way > KINK_WAY * bound.sizes(q)[1]) and kinked_rate(bound, begin, q) is not None
 
     def moved(self, until: float, *, rebuild: Rebuild, **options: Any) -> Result:
         """The motion with other values, which are among the options of `simulate`, with the same steps except for those cut by

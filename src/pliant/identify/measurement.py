@@ -26,12 +26,11 @@ from pliant.analysis.numerics.configuration_group import ConfigurationGroup
 from pliant.analysis.numerics.state import EQUILIBRIUM
 from pliant.analysis.simulate import Simulate, simulate
 from pliant.engine.core import check_names
-from pliant.engine.differences import difference
 from pliant.engine.equations import Equations, Values
 from pliant.engine.outputs import output_function, output_names
+from pliant.engine.program import EvaluationError
 from pliant.engine.time_loop import TimeLoop
-from pliant.engine.workspace import EvaluationError
-from pliant.gradient.equilibrium import EquilibriumAdjoint
+from pliant.gradient.equilibrium import EquilibriumChange
 from pliant.gradient.parameter_derivatives import ParameterTangents, derivative, parameter_changes
 from pliant.identify.recording import drive, time_slack
 from pliant.language.arguments import ArgumentError
@@ -146,7 +145,7 @@ class _Tangent:
         """Derivatives of the model's start: increments of q and of v, parameters x nv."""
         eqs = self.eqs
         if eqs.model.spec.start == EQUILIBRIUM:
-            X = self._poses([EquilibriumAdjoint(eqs.binding, begin, q0, np.zeros(0), eqs.rates)])[0]
+            X = self._poses([EquilibriumChange(eqs.binding, begin, q0, np.zeros(0), eqs.rates)])[0]
             return X, np.zeros_like(X)
 
         def placed(values: dict[str, float]) -> np.ndarray:
@@ -161,18 +160,15 @@ class _Tangent:
         """Derivatives of equilibria: increments of q, poses x parameters x nv."""
         eqs = self.eqs
         poses = [
-            EquilibriumAdjoint(rest.equations.binding, rest.time, rest.q, rest.multipliers, eqs.rates) for rest in rests
+            EquilibriumChange(rest.equations.binding, rest.time, rest.q, rest.multipliers, eqs.rates) for rest in rests
         ]
         return self._poses(poses)
 
-    def _poses(self, poses: Sequence[EquilibriumAdjoint]) -> np.ndarray:
+    def _poses(self, poses: Sequence[EquilibriumChange]) -> np.ndarray:
         columns = []
         for name in self.names:
-            moved = cache(partial(self.changes.moved, name))
-            step = self.changes.step(name)
-            columns.append(
-                [at.change(difference(lambda x: at.unbalanced(moved(x)), step)) for at in poses]  # noqa: B023
-            )
+            moved, step = cache(partial(self.changes.moved, name)), self.changes.step(name)
+            columns.append([at.by(moved, step)[0] for at in poses])
         return np.array(columns).swapaxes(0, 1)
 
     def outputs(self, names: Sequence[str], q: np.ndarray, v: np.ndarray, X: np.ndarray, V: np.ndarray) -> np.ndarray:

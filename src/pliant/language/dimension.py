@@ -82,6 +82,11 @@ ROTARY_PER_LENGTH = INERTIA / LENGTH
 CURVATURE = NUMBER / LENGTH
 COMPLIANCE = NUMBER / PRESSURE
 VISCOSITY = PRESSURE * TIME
+FLUX_DENSITY = FORCE / (CURRENT * LENGTH)
+FLUX_DENSITY_GRADIENT = FLUX_DENSITY / LENGTH
+MAGNETIC_MOMENT = CURRENT * AREA
+MAGNETIZATION = MAGNETIC_MOMENT / LENGTH**3
+MAGNETIC_MOMENT_PER_LENGTH = MAGNETIC_MOMENT / LENGTH
 
 
 def damping_dimension(viscous: Dimension, power: float) -> Dimension:
@@ -119,6 +124,11 @@ NAMES: dict[Dimension, str] = {
     CURVATURE: "curvature",
     COMPLIANCE: "growth per pressure",
     VISCOSITY: "viscosity",
+    FLUX_DENSITY: "magnetic flux density",
+    FLUX_DENSITY_GRADIENT: "gradient of magnetic flux density",
+    MAGNETIC_MOMENT: "magnetic moment",
+    MAGNETIZATION: "magnetization",
+    MAGNETIC_MOMENT_PER_LENGTH: "magnetic moment per length",
 }
 
 USUAL_UNITS: dict[Dimension, str] = {
@@ -131,6 +141,9 @@ USUAL_UNITS: dict[Dimension, str] = {
     BENDING_STIFFNESS: "N*m^2",
     COMPLIANCE: "1/Pa",
     VISCOSITY: "Pa*s",
+    FLUX_DENSITY: "T",
+    FLUX_DENSITY_GRADIENT: "T/m",
+    MAGNETIC_MOMENT: "A*m^2",
     FORCE * TIME: "N*s",
     BENDING_STIFFNESS * TIME: "N*m^2*s",
 }
@@ -161,5 +174,11 @@ EXAMPLES: dict[Dimension, str] = {
     ROTARY_PER_LENGTH: "1e-5 kg*m",
     CURVATURE: "2 1/m",
     COMPLIANCE: "2e-6 1/Pa",
+    CURRENT: "2 A",
+    FLUX_DENSITY: "20 mT",
+    FLUX_DENSITY_GRADIENT: "0.5 T/m",
+    MAGNETIC_MOMENT: "0.3 A*m^2",
+    MAGNETIZATION: "100 kA/m",
+    MAGNETIC_MOMENT_PER_LENGTH: "0.1 A*m",
 }
 """An example of a value of each dimension, for hints."""

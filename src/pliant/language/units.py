@@ -64,6 +64,8 @@ WITH_PREFIX: dict[str, Unit] = {
     "ohm": Unit(1.0, _VOLT / dim.CURRENT),
     "C": Unit(1.0, dim.CURRENT * dim.TIME),
     "H": Unit(1.0, _VOLT * dim.TIME / dim.CURRENT),
+    "T": Unit(1.0, dim.FLUX_DENSITY),
+    "Wb": Unit(1.0, _VOLT * dim.TIME),
     "Nm": Unit(1.0, dim.TORQUE),
     "rad": _ANGLE,
     "L": Unit(1e-3, dim.LENGTH**3),

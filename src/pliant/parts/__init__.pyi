@@ -35,6 +35,8 @@ from pliant.parts.external_load import Wrench as Wrench
 from pliant.parts.field.body import BodyFluid as BodyFluid
 from pliant.parts.field.fluid import Fluid as Fluid
 from pliant.parts.field.rod import RodFluid as RodFluid
+from pliant.parts.field.wing import Polar as Polar
+from pliant.parts.field.wing import Wing as Wing
 from pliant.parts.field_load import FieldLoad as FieldLoad
 from pliant.parts.input import Piece as Piece
 from pliant.parts.input import PiecewiseInput as PiecewiseInput
@@ -78,6 +80,11 @@ from pliant.parts.joint.types import VectorTurn as VectorTurn
 from pliant.parts.link import Axial as Axial
 from pliant.parts.link import AxialSpring as AxialSpring
 from pliant.parts.link import Beam as Beam
+from pliant.parts.magnet import Coil as Coil
+from pliant.parts.magnet import Dipole as Dipole
+from pliant.parts.magnet import MagneticBody as MagneticBody
+from pliant.parts.magnet import MagneticRod as MagneticRod
+from pliant.parts.magnet import UniformField as UniformField
 from pliant.parts.mesh import Membrane as Membrane
 from pliant.parts.mesh import Shell as Shell
 from pliant.parts.mesh.base import MembraneEdges as MembraneEdges

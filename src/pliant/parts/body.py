@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 import casadi as ca
 import numpy as np
@@ -15,14 +15,12 @@ from pliant.language.message_text import KeyPath
 from pliant.language.names import FrameName, MaterialName, Name, RodName
 from pliant.language.placement import AxisLetter, Placement, Rotations
 from pliant.language.scalar import Length, LengthVector, Mass, MomentOfInertia, Repeated, Scalar
+from pliant.parts.assembly.build import Build
 from pliant.parts.field import hydrodynamics
 from pliant.parts.field.body import BodyFluid
 from pliant.parts.field.hydrodynamics import Hull
 from pliant.parts.field.medium import Medium
 from pliant.parts.section.material import Material
-
-if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
 
 InertiaRow: TypeAlias = tuple[MomentOfInertia, MomentOfInertia, MomentOfInertia]
 

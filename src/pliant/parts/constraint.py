@@ -1,10 +1,8 @@
 """Constraints between frames."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 import casadi as ca
 from pydantic import Field, model_validator
@@ -14,13 +12,11 @@ from pliant.language.dimension import ACCELERATION, ANGULAR_ACCELERATION, LENGTH
 from pliant.language.names import FrameName
 from pliant.language.placement import Attachment
 from pliant.language.scalar import AnySignal, Repeated, Scalar
+from pliant.parts.assembly.build import Build
 from pliant.parts.formula.base import AttachedVector, FrameConstraint
 from pliant.parts.geometry import se3, so3
 from pliant.parts.geometry.se3 import Pose
 from pliant.parts.motion import Fields
-
-if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
 
 ROWS = ("x", "y", "z", "rx", "ry", "rz")
 """The six components that can be constrained: displacement [m] and rotation vector [rad]."""

@@ -1,7 +1,5 @@
 """Contacts: the contact law, and the collision shapes of bodies, rods and meshes."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -9,7 +7,7 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import reduce
 from itertools import combinations, pairwise, product
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
+from typing import Annotated, Any, ClassVar, TypeAlias
 
 import casadi as ca
 import numpy as np
@@ -21,6 +19,8 @@ from pliant.language.faults import Fault, SpecError
 from pliant.language.message_text import KeyPath
 from pliant.language.names import ThingName
 from pliant.language.scalar import Number, Repeated, Scalar, Slowness, Value
+from pliant.parts.assembly.build import Build
+from pliant.parts.assembly.entries import RodStation
 from pliant.parts.body import Box, Cylinder, Ellipsoid, SlenderRod, Sphere, Tube
 from pliant.parts.section.base import OneSection
 from pliant.parts.surface.shapes import BoxSurface, CapsuleSurface, CylinderSurface, EllipsoidSurface, SphereSurface
@@ -36,10 +36,6 @@ from pliant.parts.surface.triangles import (
     tube,
     tube_smooth_edges,
 )
-
-if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
-    from pliant.engine.model.entries import RodStation
 
 
 @dataclass(frozen=True)
@@ -223,16 +219,12 @@ contacts:
         stiffness = default_stiffness(build, things) if self.stiffness is None else build.value(self.stiffness)
         along = build.value(self.friction.along)
         numbers = LawNumbers(
-            stiffness,
-            build.value(self.exponent),
-            build.value(self.dissipation) if self.restitution is None else 0.0,
-            0.0 if self.restitution is None else self._impact(build, name),
-            build.value(self.tangential_stiffness),
-            along,
-            along if self.friction.across is None else build.value(self.friction.across),
+            stiffness, build.value(self.exponent), build.value(self.dissipation) if self.restitution is None else 0.0,
+            0.0 if self.restitution is None else self._impact(build, name), build.value(self.tangential_stiffness),
+            along, along if self.friction.across is None else build.value(self.friction.across),
             build.value(self.friction.at_rest),
             *slow_and_recent([build.value(x) for x in build.robot.world.gravity], smallest_radius(build, things)),
-        )
+        )  # fmt: skip
         build.system.contacts.law(name, sides[0], sides[-1], build.system.constants(numbers.entries()))
 
     def _impact(self, build: Build, name: str) -> float:

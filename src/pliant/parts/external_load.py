@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import casadi as ca
 import numpy as np
@@ -22,16 +22,14 @@ from pliant.language.scalar import (
     Repeated,
     TorqueSignalVector,
 )
+from pliant.parts.assembly.build import Build
+from pliant.parts.assembly.entries import RodPiece, RodSpan
 from pliant.parts.formula.base import Effect, FrameForce
 from pliant.parts.formula.relative import ENDS
 from pliant.parts.geometry import se3, so3
 from pliant.parts.geometry.se3 import Pose
 from pliant.parts.motion import Fields
 from pliant.parts.rod.stations import parts_between, product_weights
-
-if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
-    from pliant.engine.model.entries import RodPiece, RodSpan
 
 
 class Wrench(Repeated):
@@ -139,6 +137,7 @@ loads:
         signals = [build.signal_expression(entry) for entry in (*self.force, *self.moment)]
         at = build.add_signal_expressions(signals)
         factors = [build.value(entry) for entry in self.profile]
+        factor, kinks = partial(along, factors), [k / (len(factors) - 1) for k in range(1, len(factors) - 1)]
         following = self.axes == "section"
         for span in spans:
             constants = SPAN.write(
@@ -146,30 +145,29 @@ loads:
                 second=build.pose_entries(span.far[1]),
                 length=span.length,
                 tangent=list(span.tangent),
-                weights=weights(factors, _points(span)),
+                weights=weights(factor, kinks, _points(span)),
             )
             on_both = SPAN_FOLLOWING if following else SPAN_DEAD
             build.system.frame_force(on_both, [span.near[0], span.far[0]], constants, at, name)
         kind_of_force = FOLLOWING if following else DEAD
-        for piece, weight in zip(pieces, weights(factors, pieces), strict=True):
+        for piece, weight in zip(pieces, weights(factor, kinks, pieces), strict=True):
             constants = DISTRIBUTED_CONSTANTS.write(placement=build.pose_entries(piece.placement), weight=weight)
             build.system.frame_force(kind_of_force, [piece.node], constants, at, name)
 
 
-def weights(factors: list[Any], pieces: Sequence[RodPiece | _Point]) -> list[Any]:
-    """Length [m] of each piece times its factor. Where the profile has kinks within a span of pieces, their sum is the exact total
-    and, with two or more pieces, their first moment is exact too."""
-    kinks = [k / (len(factors) - 1) for k in range(1, len(factors) - 1)]
+def weights(factor: Callable[[float], Any], kinks: Sequence[float], pieces: Sequence[RodPiece | _Point]) -> list[Any]:
+    """Length [m] of each piece times the factor at its fraction of the rod's length. Where the factor has kinks or steps within a
+    span of pieces, their sum is the exact total and, with two or more pieces, their first moment is exact too."""
     found: list[Any] = []
     for span, group in groupby(pieces, key=lambda piece: piece.span):
         own = list(group)
         parts = parts_between(kinks, *span) if span is not None else []
         if span is None or len(parts) <= 1:
-            found += [piece.length * along(factors, piece.x) for piece in own]
+            found += [piece.length * factor(piece.x) for piece in own]
             continue
         places, length = [piece.x for piece in own], sum(piece.length for piece in own) / (span[1] - span[0])
         points = [point for part in parts for point in product_weights(places, *part)]
-        found += [length * sum(w[k] * along(factors, x) for x, w in points) for k in range(len(own))]
+        found += [length * sum(w[k] * factor(x) for x, w in points) for k in range(len(own))]
     return found
 
 

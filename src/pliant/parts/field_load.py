@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 import casadi as ca
 from pydantic import model_validator
@@ -14,14 +14,13 @@ from pliant.language.dimension import LENGTH, NUMBER, RATE, SPEED, Dimension
 from pliant.language.evaluate import StateExpressions
 from pliant.language.names import FrameName, RodName
 from pliant.language.scalar import ForceField, ForcePerLengthField, Repeated, TorqueField, TorquePerLengthField
+from pliant.parts.assembly.build import Build
 from pliant.parts.external_load import Distributed, Wrench
 from pliant.parts.field.base import ON_SPAN, POINTS, on_parabola, velocity_at, velocity_between, wrench_at, wrenches_of
+from pliant.parts.field.wing import Wing
 from pliant.parts.formula.base import Effect, FrameForce
 from pliant.parts.geometry import se3
 from pliant.parts.motion import Fields
-
-if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
 
 STATE: Mapping[str, Dimension] = {
     **dict.fromkeys(("x", "y", "z"), LENGTH),
@@ -167,4 +166,4 @@ def span_text_force(text: StateExpressions) -> FrameForce:
     return FrameForce(f"text_span_{text.word}", 2, fields.size, text.signals, effect)
 
 
-Load: TypeAlias = Annotated[Wrench | Distributed | FieldLoad, ByType("load", default="wrench")]
+Load: TypeAlias = Annotated[Wrench | Distributed | FieldLoad | Wing, ByType("load", default="wrench")]

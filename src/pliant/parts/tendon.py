@@ -1,14 +1,12 @@
 """Tendons: lines routed through points of the robot, with a given tension or elastic."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 import casadi as ca
 from pydantic import Field, model_validator
@@ -30,15 +28,13 @@ from pliant.language.scalar import (
     Speed,
     Stiffness,
 )
+from pliant.parts.assembly.build import Build
 from pliant.parts.formula.base import Effect, one_sided, power_law
 from pliant.parts.formula.route import RouteForce
 from pliant.parts.geometry.se3 import Pose, is_identity, scalars
 from pliant.parts.joint.coordinate import LengthDamper
 from pliant.parts.motion import Fields
 from pliant.parts.rod.stations import is_on_rod
-
-if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
 
 Value = Callable[[Scalar], Any]
 BASE, TIP = "", "tip"
@@ -449,12 +445,9 @@ tendons:
             stiffness = build.value(self.axial_stiffness) / rest
         damping, power = (self.damper.coefficient, self.damper.power) if self.damper else (0, 1)
         constants = CONSTANTS.write(
-            stiffness=stiffness,
-            rest=rest,
-            damping=build.value(damping),
-            power=build.value(power),
+            stiffness=stiffness, rest=rest, damping=build.value(damping), power=build.value(power),
             smoothing=build.value(self.smoothing),
-        )
+        )  # fmt: skip
         wound = self.shortening != 0
         self.add(build, name, elastic_line(wound=wound), constants, [self.shortening] if wound else [])
 

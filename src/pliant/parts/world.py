@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import ClassVar
 
-from pliant.language.base import Part
+from pliant.language.base import Part, Problem
 from pliant.language.dimension import LENGTH, Dimension
-from pliant.language.scalar import AccelerationVector
+from pliant.language.scalar import AccelerationVector, Scalar
 from pliant.parts.field.fluid import Fluid
 
 
@@ -27,6 +27,12 @@ bodies:
 joints:
   fall: {type: free, child: stone}
 """
+
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """A surface is level, so there is gravity."""
+        if self.fluid is not None and self.fluid.surface is not None and not any(value(x) for x in self.gravity):
+            hint = "add gravity, or remove `surface`: without it the fluid is everywhere"
+            yield ("fluid", "surface"), "a fluid has a surface only under gravity", hint
 
     def state_names(self) -> Mapping[str, Dimension]:
         """The place that a current may depend on."""

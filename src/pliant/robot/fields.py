@@ -21,6 +21,7 @@ from pliant.parts.field_load import Load
 from pliant.parts.input import Input
 from pliant.parts.joint import Joint
 from pliant.parts.link import Link
+from pliant.parts.magnet import Magnet
 from pliant.parts.mesh import Mesh
 from pliant.parts.output import Output
 from pliant.parts.rod.rod import Rod
@@ -83,6 +84,8 @@ class RobotFields(Part):
     """Constraints between two frames, by name; they close loops."""
     loads: dict[Name, Load] = Field(default_factory=dict)
     """External forces and moments by name."""
+    magnets: dict[Name, Magnet] = Field(default_factory=dict)
+    """Magnetic fields, coils and magnets by name, which act on each other."""
     inputs: dict[InputKey, Input] = Field(default_factory=dict)
     """Signals of input parameters over time, by parameter; `pull` drives all instances of a repeated one, `pull[2]` one of them."""
     outputs: dict[SymbolName, Output] = Field(default_factory=dict)

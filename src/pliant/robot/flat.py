@@ -10,6 +10,7 @@ from pliant.language.source import Source
 from pliant.language.syntax import Node
 
 HOMES = {
+    "body": ("bodies",),
     "coordinate": ("joints",),
     "input": ("parameters",),
     "mesh": ("meshes",),

@@ -14,6 +14,7 @@ from pliant.language.scalar import Scalar
 from pliant.language.syntax import Item, Node, children, parse, symbols
 from pliant.language.traversal import parts
 from pliant.parts.contact import ALL
+from pliant.parts.field.magnetics import MU_0
 from pliant.parts.joint.coordinate import AngleCoordinate
 from pliant.parts.rod.rod import Rod
 from pliant.parts.section.base import OneSection
@@ -33,6 +34,8 @@ FARTHEST = 100.0
 """Largest plausible ratio of the deflection under a carried weight, by linear theory, to the length of the rod."""
 DENSEST = 1e6
 """Largest plausible ratio of the mass of a body to the volume of its shape [kg/m^3]."""
+MOST_MAGNETIC, STRONGEST_FIELD = 2.0e6, 50.0
+"""Magnetization of the most magnetic materials, just above iron-cobalt [A/m], flux density of the strongest steady fields [T]."""
 TURNS = 2.0
 """Largest plausible number of turns of an initial angle; larger ones are probably in degrees."""
 UNIT = "is a unit missing? Numbers without one are SI: m, kg, Pa"
@@ -47,6 +50,7 @@ def remarks(checked: SemanticChecks) -> Iterator[Finding]:
     yield from _stout_rods(checked)
     yield from _far_lines(checked)
     yield from _heavy_loads(checked)
+    yield from _strong_magnets(checked)
     yield from _rods_touching(checked)
     yield from _massless_ends(checked)
     yield from _below_zero(checked)
@@ -162,6 +166,20 @@ def _far_lines(checked: SemanticChecks) -> Iterator[Finding]:
             yield collection, name, path, message, UNIT
 
 
+def _strong_magnets(checked: SemanticChecks) -> Iterator[Finding]:
+    """Magnetizations and fields beyond those of any magnet."""
+    limits = {
+        "magnetization": ("material has a magnetization", "A/m", MOST_MAGNETIC, "iron-cobalt saturates at 1.95 MA/m"),
+        "remanence": ("material has a remanence", "T", MU_0 * MOST_MAGNETIC, "neodymium magnets have up to 1.5 T"),
+        "flux_density": ("laboratory has a steady field", "T", STRONGEST_FIELD, "scanners have a few tesla"),
+    }
+    for name, magnet in checked.flat.magnets.items():
+        for key, (words, unit, most, examples) in limits.items():
+            values = [_value(checked, x) or 0.0 for x in getattr(magnet, key, None) or ()]
+            if math.hypot(*values) > most:
+                yield "magnets", name, (key,), f"no {words} of {math.hypot(*values):.3g} {unit}: {examples}", UNIT
+
+
 def _heavy_loads(checked: SemanticChecks) -> Iterator[Finding]:
     """Bodies attached to a rod that cannot carry them."""
     flat = checked.flat
@@ -171,6 +189,9 @@ def _heavy_loads(checked: SemanticChecks) -> Iterator[Finding]:
         if rod is None or body not in flat.bodies or not rod.material or rod.material[0] not in flat.materials:
             continue
         mass = float(flat.bodies[body].total_mass(checked.number, flat.materials))
+        fluid, shape = flat.world.fluid, flat.bodies[body].shape
+        if fluid is not None and shape is not None:  # which carries what it displaces
+            mass -= checked.number(fluid.density) * shape.volume(checked.number)
         length, sizes = _value(checked, rod.length), _half_sizes(checked, rod)
         modulus = _value(checked, flat.materials[rod.material[0]].youngs_modulus)
         if not (length and modulus and sizes is not None and sizes.max() > 0):

@@ -10,8 +10,12 @@ PALETTE = ("#0072B2", "#E69F00", "#009E73", "#56B4E9", "#F0E442", "#D55E00")
 """Colours of bodies (Okabe and Ito)."""
 SOFT = "#CC79A7"
 INK, PALE, HELD = "#2B2B2B", "#8A8A8A", "#D55E00"
+WATER = "#56B4E9"
+"""Colour of the surface of a fluid."""
 PUSH = "#A3195B"
 """Colour of contact forces."""
+FIELD = "#00695C"
+"""Colour of magnets and their fields."""
 AXES = ("#D55E00", "#009E73", "#0072B2")
 
 SCALE = np.array(

@@ -38,17 +38,16 @@ from pliant.analysis.motion.result import Result
 from pliant.analysis.numerics.state import AssemblyError, assemble
 from pliant.engine.equations import Equations, Values
 from pliant.engine.outputs import evaluate_outputs, output_units
-from pliant.engine.workspace import EvaluationError
+from pliant.engine.program import EvaluationError
 from pliant.language.arguments import ArgumentError
-from pliant.language.message_text import unit_text
 from pliant.parts.geometry import arrays
-from pliant.parts.joint.coordinate import LengthCoordinate
 from pliant.robot.robot import RobotSpec
 from pliant.robot.rod_switch import KINDS, with_rod_model
+from pliant.show import outlines
 from pliant.show.colours import PALETTE, rgb
 from pliant.show.marks import Scene
-from pliant.show.page import round_length
 from pliant.show.scene import SceneMaker, run_maker, run_scenes
+from pliant.show.sliders import Slider, coordinate_sliders, input_sliders, parameter_sliders
 from pliant.show.stage import STAGE_LAYOUT, Stage, make_stage, unit_shape
 
 
@@ -70,8 +69,6 @@ class PageLayout:
     """Outputs with more numbers are not written out on the page."""
     round_off: float = 1e-12
     """Numbers below this are written as 0 (SI units)."""
-    most_sliders: int = 24
-    """Maximum number of sliders of one type; of more, the first ones are shown."""
     field_of_view: float = 0.5
     """Of the camera, from bottom to top [rad]."""
 
@@ -417,75 +414,6 @@ class Overlays:
         return self._known[rod, model]
 
 
-USUAL = {"Pa": 1e5, "N": 1.0, "N*m": 0.1, "m": 0.1, "rad": math.pi, "m/s^2": 10.0, "kg": 1.0}
-"""Range to each side of a value that is zero in the model, by its unit; 1 for other units."""
-
-
-@dataclass(frozen=True)
-class Slider:
-    """A number that can be changed: its value in the model and its range (SI units)."""
-
-    name: str
-    unit: str
-    value: float
-    low: float
-    high: float
-    hint: str = ""
-
-    @property
-    def label(self) -> str:
-        """Name and unit."""
-        return f"{self.name} [{self.unit}]" if self.unit else self.name
-
-
-def parameter_sliders(eqs: Equations) -> list[Slider]:
-    """Independent parameters that can change without a new derivation."""
-    names = [name for name in eqs.parameters if name not in eqs.model.structural]
-    return [_slider(eqs, name, eqs.parameters[name]) for name in names[: LAYOUT.most_sliders]]
-
-
-def input_sliders(eqs: Equations) -> list[Slider]:
-    """Inputs, at their values at t = 0: those of `inputs` in the model file, if it drives them."""
-    held = eqs.binding.signals(0.0)[0]
-    return [_slider(eqs, name, float(held[k])) for k, name in enumerate(eqs.inputs[: LAYOUT.most_sliders])]
-
-
-def coordinate_sliders(eqs: Equations, size: float) -> list[Slider]:
-    """Coordinates of joints at the start; the range of lengths is the robot's size [m] to each side."""
-    start = eqs.initial_state().q
-    sliders = []
-    for entry in eqs.model.coordinates:
-        if entry.spec is None or entry.is_rotation:
-            continue
-        unit, reach = ("m", size) if isinstance(entry.spec, LengthCoordinate) else ("rad", math.pi)
-        value = float(start[entry.q_at])
-        value, low, high = map(_short, (value, value - reach, value + reach))
-        sliders.append(Slider(entry.name, unit, value, low, high, "initial state of the robot"))
-    return sliders[: LAYOUT.most_sliders]
-
-
-def _slider(eqs: Equations, name: str, value: float) -> Slider:
-    environment, spec = eqs.model.environment, eqs.model.spec.parameters.get(name)
-    unit = unit_text(environment.dimension(name))
-    reach = 0.5 * abs(value) if value else USUAL.get(unit, 1.0)
-    low, high = value - reach, value + reach
-    if spec is not None and spec.minimum is not None:
-        low = float(environment.value(spec.minimum))
-    if spec is not None and spec.maximum is not None:
-        high = float(environment.value(spec.maximum))
-    if unit == "Pa" and not value:
-        low = max(low, 0.0)  # chambers are pressurized, not evacuated
-    low, high = min(low, value), max(high, value)
-    high = high if high > low else low + 1.0
-    value, low, high = map(_short, (value, low, high))
-    return Slider(name, unit, value, low, high, spec.description if spec is not None else "")
-
-
-def _short(x: float) -> float:
-    """A number with five digits, which are enough for a slider and easy to read."""
-    return float(f"{x:.5g}")
-
-
 class Drawing:
     """Draws scenes of one robot below a name in the tree of a viser scene.
 
@@ -584,7 +512,7 @@ def set_view(server: Any, stage: Stage) -> None:
     camera.position = tuple(middle + stage.camera.toward * 1.7 * max(reach, 1e-3) / np.tan(LAYOUT.field_of_view / 2))
     camera.fov = LAYOUT.field_of_view
     camera.near, camera.far = 0.01 * max(reach, 1e-3), 200 * max(reach, 1e-3)
-    cell = round_length(max(stage.size, 1e-6) / 4)
+    cell = outlines.round_length(max(stage.size, 1e-6) / 4)
     lowest = middle + stage.up * ((stage.low - middle) @ np.abs(stage.up)) - 0.03 * reach * stage.up
     scene.add_grid(
         "/floor", width=16 * cell, height=16 * cell, cell_size=cell, section_size=4 * cell, position=tuple(lowest),

@@ -11,7 +11,7 @@ import casadi as ca
 import numpy as np
 
 from pliant.engine.equations import Equations
-from pliant.engine.model.system import PLACEMENT_SIZE, Element
+from pliant.parts.assembly.system import PLACEMENT_SIZE, Element
 from pliant.parts.motion import Motion
 from pliant.parts.surface.triangles import Triangles
 from pliant.show import outlines
@@ -105,16 +105,9 @@ class RodCurve:
 
 
 def rod_curve(
-    eqs: Equations,
-    name: str,
-    rod: Any,
-    poses: Mapping[str, Pose],
-    nodes: tuple[np.ndarray, np.ndarray],
-    value: Callable[[Any], float],
-    q: np.ndarray,
-    theta: np.ndarray,
-    chosen: ChosenPlaces,
-) -> RodCurve:
+    eqs: Equations, name: str, rod: Any, poses: Mapping[str, Pose], nodes: tuple[np.ndarray, np.ndarray],
+    value: Callable[[Any], float], q: np.ndarray, theta: np.ndarray, chosen: ChosenPlaces,
+) -> RodCurve:  # fmt: skip
     """The curve of a rod. Its z axis is its tangent, so positions and tangents at the nodes give a smooth curve.
 
     q, theta: positions and the model's constants that belong to the poses. chosen: those of other poses of the robot, empty for
@@ -150,19 +143,70 @@ def _sizes(
     return np.stack([width, height], axis=1), bore, all(sections[name].is_round for name in names)
 
 
+@dataclass(frozen=True)
+class RodPlace:
+    """A place that the curve of a rod goes through.
+
+    Attributes:
+        node: the node that it moves with.
+        placement: index among the model's constants of its place on the node, -1 at the node itself.
+        share: of the arc that begins there, None at that place itself.
+        arc: the node at the end of the arc.
+    """
+
+    node: int
+    placement: int = -1
+    share: float | None = None
+    arc: int = 0
+
+
+def rod_places(eqs: Equations, name: str, chosen: ChosenPlaces) -> list[RodPlace]:
+    """The places of a rod's curve, after `rod_curve` has chosen them."""
+    base, tip = (
+        RodPlace(frame.node, frame.constants) for frame in (eqs.model.frames[x] for x in (name, f"{name}.tip"))
+    )
+    between = []
+    if name in eqs.model.arcs:
+        at, arcs = base, eqs.model.arcs[name]
+        for arc in arcs:
+            between += [RodPlace(at.node, at.placement, share, arc.node) for share in _arc_shares(len(arcs))]
+            at = RodPlace(arc.node)
+            between.append(at)
+    else:
+        between = [RodPlace(node) for node in chosen.nodes[name]]
+    every = [base, *between, tip]
+    return [every[k] for k in chosen.places[name]]
+
+
+def arc_pose(eqs: Equations, place: RodPlace, q: ca.SX, theta: ca.SX) -> ca.SX:
+    """The pose (twelve numbers, rotation by columns) of a place on an arc relative to the arc's base."""
+    node = eqs.model.system.nodes[place.arc]
+    assert node is not None, "an arc moves its tip"
+    element, at = eqs.model.system.elements[node.element], node.constants + PLACEMENT_SIZE
+    constants = theta[at : at + node.motion.constants]
+    constants[0] = float(place.share or 0.0)
+    return _pose_function(node.motion)(q[element.q_at : element.q_at + element.q_size], constants)
+
+
+def _arc_shares(arcs: int) -> np.ndarray:
+    """Fractions of each arc of a rod at which its curve has points, between the arc's ends."""
+    count = max(4, CURVE.arc_places // arcs)
+    return np.arange(1, count) / count
+
+
 def _along_arcs(
     eqs: Equations, name: str, base: Pose, nodes: tuple[np.ndarray, np.ndarray], q: np.ndarray, theta: np.ndarray
 ) -> list[Pose]:
     """Poses at equal distances along the circular arcs of a rod, the end of each included."""
     system, arcs = eqs.model.system, eqs.model.arcs[name]
-    count = max(4, CURVE.arc_places // len(arcs))
+    shares = _arc_shares(len(arcs))
     out: list[Pose] = []
     for arc in arcs:
         node = system.nodes[arc.node]
         assert node is not None, "an arc moves its tip"
         element, at = system.elements[node.element], node.constants + PLACEMENT_SIZE
-        constants = np.tile(theta[at : at + node.motion.constants, None], count - 1)
-        constants[0] = np.arange(1, count) / count  # fractions of the arc
+        constants = np.tile(theta[at : at + node.motion.constants, None], len(shares))
+        constants[0] = shares
         found = _pose_function(node.motion)(q[element.q_at : element.q_at + element.q_size], constants)
         for numbers in np.array(found).T:
             out.append((base[0] @ numbers[:9].reshape(3, 3).T, base[1] + base[0] @ numbers[9:]))
@@ -218,10 +262,15 @@ def _different(places: np.ndarray) -> tuple[int, ...]:
     return tuple(kept) if len(kept) > 1 else (0, len(places) - 1)
 
 
+def rod_pieces(places: int) -> int:
+    """Number of pieces of the drawn curve between two of its places."""
+    return int(np.clip(np.ceil(CURVE.points / (places - 1)), CURVE.coarsest, CURVE.finest))
+
+
 def _smooth(places: list[Pose]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Cubic pieces through positions with tangents: points, directions of the x axis, curvature, arc length."""
     R, p = np.stack([rotation for rotation, _ in places]), np.stack([position for _, position in places])
-    pieces = int(np.clip(np.ceil(CURVE.points / (len(places) - 1)), CURVE.coarsest, CURVE.finest))
+    pieces = rod_pieces(len(places))
     s = np.linspace(0, 1, pieces + 1)[1:, None]
     chords = np.linalg.norm(np.diff(p, axis=0), axis=1)
     # angles between the tangents of neighbouring nodes, and slopes for which a cubic piece is closest to an arc of that angle
@@ -258,12 +307,12 @@ class SurfaceLayout:
 SURFACE_LAYOUT = SurfaceLayout()
 
 
-SurfaceForm = Literal["plane", "cylinder", "capsule", "faces"]
+SurfaceForm = Literal["plane", "water", "cylinder", "capsule", "faces"]
 
 
 @dataclass(frozen=True)
 class SurfaceMark:
-    """A contact surface. Planes, and cylinders without a length, are infinite.
+    """A contact surface, or the surface of a fluid. Planes, water, and cylinders without a length, are infinite.
 
     Attributes:
         name: the surface's name.
@@ -290,7 +339,12 @@ class SurfaceMark:
     @property
     def is_endless(self) -> bool:
         """Whether it is infinite, so that only a piece of it can be shown."""
-        return self.form == "plane" or (self.form == "cylinder" and self.half_length == 0)
+        return self.is_flat or (self.form == "cylinder" and self.half_length == 0)
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether it is a plane."""
+        return self.form in ("plane", "water")
 
 
 def sides(axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -306,7 +360,7 @@ def middle(surface: SurfaceMark, center: np.ndarray) -> np.ndarray:
     if surface.moves or not surface.is_endless:
         return surface.place
     along = float(surface.axis @ (center - surface.place)) * surface.axis
-    return np.asarray(center - along if surface.form == "plane" else surface.place + along)
+    return np.asarray(center - along if surface.is_flat else surface.place + along)
 
 
 def axis_ends(surface: SurfaceMark, center: np.ndarray, size: float) -> np.ndarray:
@@ -334,7 +388,7 @@ def reached(surface: SurfaceMark, points: np.ndarray) -> np.ndarray:
 
 def silhouette(surface: SurfaceMark, camera: Camera, center: np.ndarray, size: float) -> np.ndarray:
     """Outline of the displayed part of a surface on a picture, n x 2 [m]."""
-    if surface.form == "plane":
+    if surface.is_flat:
         u, w = SURFACE_LAYOUT.margin * size * np.stack(sides(surface.axis))
         corners = middle(surface, center) + np.stack([-u - w, u - w, u + w, w - u])
         return camera.project(corners)
@@ -519,6 +573,39 @@ class LoadMark:
 
 
 @dataclass(frozen=True)
+class MagnetMark:
+    """A magnet, a coil or a uniform field.
+
+    Attributes:
+        name: its name.
+        place: its centre [m].
+        direction: that of its moment or of its field, as a unit vector; zero if it has none.
+        ring: corners of a coil (n x 3) [m]; none for others.
+        is_dipole: whether lines of its field are drawn.
+    """
+
+    name: str
+    place: np.ndarray
+    direction: np.ndarray
+    ring: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
+    is_dipole: bool = False
+
+    def lines(self, size: float) -> list[np.ndarray]:
+        """Lines of the field of a dipole, r = R sin^2(angle from its axis), in two planes (n x 3 each); size: of the robot [m]."""
+        if not self.is_dipole or not self.direction.any():
+            return []
+        across = np.cross(self.direction, np.eye(3)[np.argmin(np.abs(self.direction))])
+        across /= np.linalg.norm(across)
+        angle = np.linspace(0.35, np.pi - 0.35, 25)[:, None]
+        sides = [way * x for x in (across, np.cross(self.direction, across)) for way in (1, -1)]
+        return [
+            self.place + reach * size * np.sin(angle) ** 2 * (np.cos(angle) * self.direction + np.sin(angle) * side)
+            for side in sides
+            for reach in (0.2, 0.35)
+        ]
+
+
+@dataclass(frozen=True)
 class PushMark:
     """The force of a contact [N] on one of its two parts, and its point of application [m]; `key` identifies it while it lasts."""
 
@@ -546,6 +633,7 @@ class Scene:
     meshes: tuple[MeshMark, ...] = ()
     surfaces: tuple[SurfaceMark, ...] = ()
     pushes: tuple[PushMark, ...] = ()
+    magnets: tuple[MagnetMark, ...] = ()
     swept: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
 
     def plane_points(self) -> np.ndarray:
@@ -561,6 +649,7 @@ class Scene:
         parts += [r.points for r in self.rods] + [m.ends for m in self.links] + list(self.constraints)
         parts += [m.points for m in self.tendons] + [m.nodes for m in self.meshes]
         parts += [p[None] for _, p in self.frames.values()]
+        parts += [m.ring for m in self.magnets]
         return np.concatenate(parts) if parts else np.zeros((1, 3))
 
     def outline_points(self) -> np.ndarray:

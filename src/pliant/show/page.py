@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.show import outlines
 from pliant.show.colours import AXES, rgb
 from pliant.show.plot.style import axes, style
 from pliant.show.scene import Clip, all_scenes
@@ -62,12 +63,16 @@ def picture(content: bytes, kind: str, words: str) -> str:
     return f'<img alt="{text(words)}" src="data:image/{kind};base64,{base64.b64encode(content).decode()}">'
 
 
-def page(title: str, body: str, *, fill: bool = False) -> str:
-    """A complete page; fill: it consists of one player, which fills the height of its window."""
+def page(title: str, body: str, *, fill: bool = False, live: bool = False) -> str:
+    """A complete page; fill: it consists of one player, which fills the height of its window; live: it runs a robot (see
+    `targets/wasm.py`)."""
     script, style = asset("player.js"), asset("page.css")
-    filled = ' class="fill"' if fill else ""
+    if live:
+        script, style = script + asset("live.js"), style + asset("live.css")
+    compiles = " 'wasm-unsafe-eval'" if live else ""
+    filled = ' class="live"' if live else ' class="fill"' if fill else ""
     policy = (
-        f"default-src 'none'; img-src data:; script-src '{_checksum(script)}'; style-src '{_checksum(style)}'; "
+        f"default-src 'none'; img-src data:; script-src '{_checksum(script)}'{compiles}; style-src '{_checksum(style)}'; "
         "base-uri 'none'; form-action 'none'"
     )
     return (
@@ -166,7 +171,7 @@ def player_data(stage: Stage, title: str, clips: Sequence[Clip]) -> dict[str, An
     low, span = everywhere.min(axis=0), np.maximum(np.ptp(everywhere, axis=0), 1e-15)
     largest = max((float(batch.sizes.max()) for batch in stage.batches), default=1.0)
     size = float(np.max(stage.high - stage.low))
-    grid = round_length(max(size, 1e-12) / 4)
+    grid = outlines.round_length(max(size, 1e-12) / 4)
     firsts = np.cumsum([0, *(len(clip.times) for clip in clips)])
     return {
         "title": title,
@@ -177,12 +182,12 @@ def player_data(stage: Stage, title: str, clips: Sequence[Clip]) -> dict[str, An
         "axes": [rgb(colour) for colour in AXES],
         "seeThrough": stage.see_through,
         "grid": grid,
-        "gridText": length_text(grid),
+        "gridText": outlines.length_text(grid),
         "quantum": {"low": low.tolist(), "span": span.tolist(), "size": largest},
-        "shapes": {name: _shape(name) for name in sorted({batch.shape for batch in stage.batches})},
+        "shapes": {name: shape_data(name) for name in sorted({batch.shape for batch in stage.batches})},
         "batches": [_batch(batch, low, span, largest) for batch in stage.batches],
         "labels": [
-            {"text": x.text, "layer": x.layer, "positions": _packed(_still(x.positions).astype("<f4"))}
+            {"text": x.text, "layer": x.layer, "positions": packed(_still(x.positions).astype("<f4"))}
             for x in stage.labels
         ],
         "clips": [
@@ -200,10 +205,11 @@ def player_data(stage: Stage, title: str, clips: Sequence[Clip]) -> dict[str, An
     }
 
 
-def _shape(name: str) -> dict[str, str]:
+def shape_data(name: str) -> dict[str, str]:
+    """A unit shape: corners with normals, and triangles."""
     mesh = unit_shape(name)
     corners = np.concatenate([mesh.vertices, mesh.normals], axis=1).astype("<f4")
-    return {"corners": _packed(corners), "faces": _packed(mesh.faces.astype("<u2"))}
+    return {"corners": packed(corners), "faces": packed(mesh.faces.astype("<u2"))}
 
 
 def _batch(batch: Batch, low: np.ndarray, span: np.ndarray, largest: float) -> dict[str, Any]:
@@ -227,7 +233,7 @@ def _track(values: np.ndarray, kind: str) -> dict[str, Any]:
         "parts": parts,
         "stride": (parts + padding) * values.itemsize,
         "moves": len(padded) > 1,
-        "data": _packed(padded),
+        "data": packed(padded),
     }
 
 
@@ -236,18 +242,6 @@ def _still(values: np.ndarray) -> np.ndarray:
     return values[:1] if np.array_equal(values, np.broadcast_to(values[:1], values.shape)) else values
 
 
-def _packed(values: np.ndarray) -> str:
+def packed(values: np.ndarray) -> str:
+    """The bytes of an array as text."""
     return base64.b64encode(np.ascontiguousarray(values).tobytes()).decode()
-
-
-def round_length(length: float) -> float:
-    """The largest of 1, 2, 5 times a power of ten that is not above a length."""
-    power = 10.0 ** np.floor(np.log10(length))
-    return float(power * max(k for k in (1, 2, 5) if k * power <= length * (1 + 1e-9)))
-
-
-def length_text(length: float) -> str:
-    """A length in a suitable unit."""
-    if length >= 1:
-        return f"{length:g} m"
-    return f"{100 * length:g} cm" if length >= 0.01 else f"{1000 * length:g} mm"

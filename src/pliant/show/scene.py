@@ -18,15 +18,16 @@ from pliant.engine.contacts import Contacts, contacts_at
 from pliant.engine.equations import Equations, Values
 from pliant.engine.frames import frame_motion
 from pliant.engine.kernel import route_kernels
-from pliant.engine.model import placement_matrices
 from pliant.engine.model.model import Model
 from pliant.language.placement import Attachment, Axis, Placement
 from pliant.language.scalar import AS_AT_START
+from pliant.parts.assembly import placement_matrices
 from pliant.parts.body import Body, Box, Cylinder, Ellipsoid, SlenderRod, Sphere, Tube
 from pliant.parts.external_load import Wrench
 from pliant.parts.joint import Cylindrical, Planar, Prismatic, Revolute, Universal
 from pliant.parts.joint.coordinate import LengthCoordinate
 from pliant.parts.link import AXIAL, ROPE, Axial, Beam, driven_rope_force, rope_force
+from pliant.parts.magnet import Coil, Dipole, MagneticBody, MagneticRod, UniformField
 from pliant.parts.mesh import MeshBase
 from pliant.parts.surface import (
     BoxSurface,
@@ -48,6 +49,7 @@ from pliant.show.marks import (
     JointMark,
     LinkMark,
     LoadMark,
+    MagnetMark,
     MeshMark,
     Pose,
     PushMark,
@@ -61,6 +63,7 @@ from pliant.show.marks import (
     outline,
     rod_curve,
 )
+from pliant.show.outlines import ring
 
 
 @dataclass(frozen=True)
@@ -108,8 +111,10 @@ class SceneMaker:
         self.swept: np.ndarray | None = None
         self.chosen = ChosenPlaces()
         self.parameters, self.inputs = dict(parameters or {}), dict(inputs or {})
-        environment = eqs.model.environment.with_values(eqs.given_parameters | self.parameters)
-        self.value: Callable[[Any], float] = lru_cache(None)(lambda scalar: float(environment.value(scalar)))
+        self.given = eqs.given_parameters | self.parameters
+        self.environment = eqs.model.environment.with_values(self.given)
+        self.value: Callable[[Any], float] = lru_cache(None)(lambda scalar: float(self.environment.value(scalar)))
+        self.signal: Callable[[Any], float] = self.value
         self.looks = {
             name: SURFACES[type(surface)](surface, self.value) for name, surface in self.spec.surfaces.items()
         }
@@ -167,12 +172,16 @@ class SceneMaker:
                 self.travels[name] = min(low, 2 * rest - high), max(high, 2 * rest - low)
 
     def _place(self, q: np.ndarray, t: float, contacts: Contacts | None) -> None:
-        bound = self.eqs.at(inputs=self.inputs, parameters=self.parameters, within_limits=False).binding
+        here = self.eqs.at(inputs=self.inputs, parameters=self.parameters, within_limits=False)
+        bound = here.binding
         moved = frame_motion(self.eqs.model, bound.program.calls, bound, q, None, None, self.named)
         self.pose = {name: (motion.rotation, motion.position) for name, motion in moved.items()}
         self.nodes = bound.node_poses(np.asarray(q, dtype=float))
         self.signals, self.signal_rates = bound.signals(t)[1], bound.signal_rates(t)[0]
         self.q, self.theta = np.asarray(q, dtype=float), bound.constants
+        if self.spec.magnets:
+            now = self.environment.with_values(self.given | here.input_values(t))
+            self.signal = lambda scalar: float(now.signal(scalar, t))
         self.contacts = contacts_at(bound, t, self.q, np.zeros(bound.nv)) if contacts is None else contacts
 
     def _scene(self) -> Scene:
@@ -216,6 +225,11 @@ class SceneMaker:
             meshes=tuple(net.mark(self.nodes, self.theta) for net in self.nets),
             surfaces=(*(self.surface(name, surface) for name, surface in spec.surfaces.items()), *self.water()),
             pushes=tuple(self.pushes()),
+            magnets=tuple(
+                MAGNETS[type(magnet)](self, name, magnet)
+                for name, magnet in spec.magnets.items()
+                if not isinstance(magnet, MagneticRod)
+            ),
             swept=np.zeros((0, 3)) if self.swept is None else self.swept,
         )
 
@@ -294,6 +308,10 @@ class SceneMaker:
         point = position + rotation @ np.array([self.value(x) for x in load.position])
         return LoadMark(name, point, axes @ force, axes @ moment)
 
+    def placed(self, thing: Dipole | Coil) -> Pose:
+        """Pose of a magnet that is placed on a frame."""
+        return self.compose(self.pose[thing.frame], thing)
+
     def surface(self, name: str, surface: SurfaceBase) -> SurfaceMark:
         rotation, place = self.compose(self.pose[surface.parent], surface)
         moves = surface.parent != "world" and not _is_ground(surface.parent)
@@ -304,13 +322,14 @@ class SceneMaker:
         )  # fmt: skip
 
     def water(self) -> Iterator[SurfaceMark]:
-        """The free surface of the fluid."""
-        world = self.spec.world
-        gravity = np.array([self.value(x) for x in world.gravity])
-        size = float(np.linalg.norm(gravity))
-        if world.fluid is not None and world.fluid.surface is not None and size > 0:
-            up = -gravity / size
-            yield SurfaceMark("fluid", "plane", self.value(world.fluid.surface) * up, up)
+        """The free surface of the fluid, if there is one."""
+        world = self.eqs.model.spec.world
+        if world.fluid is not None and world.fluid.surface is not None:
+            gravity = np.array([self.value(x) for x in world.gravity])
+            if not np.any(gravity):
+                return
+            up = -gravity / np.linalg.norm(gravity)
+            yield SurfaceMark("fluid", "water", self.value(world.fluid.surface) * up, up)
 
     def pushes(self) -> Iterator[PushMark]:
         """Forces of contacts, on the first of two parts unless that is fixed to the world. Parts that only touch have none,
@@ -342,7 +361,7 @@ class SceneMaker:
 
 
 def _attaching(spec: RobotSpec) -> Iterator[tuple[str, ...]]:
-    """Frames that joints, rods, links, constraints, loads and surfaces are attached to."""
+    """Frames that joints, rods, links, constraints, loads, magnets and surfaces are attached to."""
     for joint in spec.joints.values():
         yield joint.parent, joint.child
     for rod in spec.rods.values():
@@ -352,6 +371,9 @@ def _attaching(spec: RobotSpec) -> Iterator[tuple[str, ...]]:
     for load in spec.loads.values():
         if isinstance(load, Wrench):
             yield load.frame, load.expressed_in
+    for magnet in spec.magnets.values():
+        if isinstance(magnet, Dipole | Coil | UniformField):
+            yield (magnet.frame,)
     for surface in spec.surfaces.values():
         yield (surface.parent,)
 
@@ -463,6 +485,45 @@ def _beam(maker: SceneMaker, name: str, link: Beam, ends: np.ndarray) -> LinkMar
 
 LINKS: dict[type, Callable[[SceneMaker, str, Any, np.ndarray], LinkMark]] = {Axial: _axial, Beam: _beam}
 """The mark of a link between two points (2 x 3) [m]."""
+
+
+def _unit(vector: np.ndarray) -> np.ndarray:
+    """A vector of length one, or zero."""
+    length = np.linalg.norm(vector)
+    return vector / length if length > 0 else 0.0 * vector
+
+
+def _dipole(maker: SceneMaker, name: str, magnet: Dipole) -> MagnetMark:
+    rotation, place = maker.placed(magnet)
+    moment = _unit(np.array([maker.signal(x) for x in magnet.moment]))
+    return MagnetMark(name, place, rotation @ moment, is_dipole=True)
+
+
+def _magnetic_body(maker: SceneMaker, name: str, magnet: MagneticBody) -> MagnetMark:
+    given = magnet.remanence or magnet.magnetization or ()
+    along = maker.pose[magnet.body][0] @ _unit(np.array([maker.value(x) for x in given]))
+    return MagnetMark(name, maker.center(magnet.body), along, is_dipole=True)
+
+
+def _coil(maker: SceneMaker, name: str, coil: Coil) -> MagnetMark:
+    rotation, place = maker.placed(coil)
+    axis, current = rotation @ maker.direction(coil.axis), maker.signal(coil.current)
+    turns = ring(place, axis, maker.value(coil.radius))
+    return MagnetMark(name, place, np.sign(current) * axis, np.concatenate([turns, turns[:1]]))
+
+
+def _uniform(maker: SceneMaker, name: str, uniform: UniformField) -> MagnetMark:
+    rotation, place = maker.pose[uniform.frame]
+    return MagnetMark(name, place, rotation @ _unit(np.array([maker.signal(x) for x in uniform.flux_density])))
+
+
+MAGNETS: dict[type, Callable[[SceneMaker, str, Any], MagnetMark]] = {
+    Dipole: _dipole,
+    MagneticBody: _magnetic_body,
+    Coil: _coil,
+    UniformField: _uniform,
+}
+"""The mark of a magnet; magnetized rods have none."""
 
 
 class MeshIndices:
@@ -588,7 +649,7 @@ def run_scenes(eqs: Equations, run: Result, chosen: Iterable[int], maker: SceneM
     one."""
     spec = eqs.model.spec
     # inputs are visible only in loads and tendons; without these they need not be evaluated
-    inputs = run.inputs if spec.loads or spec.tendons else {}
+    inputs = run.inputs if spec.loads or spec.tendons or spec.magnets else {}
     q, times, touching = run.q, run.time, run.contacts
     maker = run_maker(eqs, run) if maker is None else maker
     for k in chosen:

@@ -14,12 +14,27 @@ import numpy as np
 
 from pliant.show import outlines
 from pliant.show.camera import Camera
-from pliant.show.colours import AXES, HELD, INK, PALE, PUSH, SOFT, darker, group_colours, lighter, rgb, scale_colours
+from pliant.show.colours import (
+    AXES,
+    FIELD,
+    HELD,
+    INK,
+    PALE,
+    PUSH,
+    SOFT,
+    WATER,
+    darker,
+    group_colours,
+    lighter,
+    rgb,
+    scale_colours,
+)
 from pliant.show.marks import (
     SURFACE_LAYOUT,
     JointMark,
     LinkMark,
     LoadMark,
+    MagnetMark,
     MeshMark,
     Pose,
     PushMark,
@@ -228,6 +243,7 @@ class PictureSymbols(DrawingLayers):
             (scene.tendons, self._tendon),
             (scene.loads, self._load),
             (scene.pushes, self._push),
+            (scene.magnets, self._magnet),
             (scene.solids, self._solid),
             (scene.rods, self._rod),
             (scene.joints, self._joint),
@@ -251,9 +267,10 @@ class PictureSymbols(DrawingLayers):
     def _surface(self, surface: SurfaceMark) -> None:
         # behind its body, or between the bodies behind it and those in front of it; planes are behind everything
         behind = int(np.searchsorted(self.depths, self.camera.depth(surface.place)))
-        layer = 2.0 if surface.form == "plane" else self.layer.get(surface.owner, 10.2 + behind) - 0.6
+        layer = 2.0 if surface.is_flat else self.layer.get(surface.owner, 10.2 + behind) - 0.6
         flat = silhouette(surface, self.camera, self.center, self.size)
-        self._polygon(flat, lighter(PALE, 0.55), layer, see_through=True)
+        colour = lighter(WATER, 0.4) if surface.form == "water" else lighter(PALE, 0.55)
+        self._polygon(flat, colour, layer, see_through=True)
         if surface.form == "faces":
             for line in edge_lines(surface, self.camera):
                 self._line(line, lighter(PALE, 0.2), 0.6, layer + 0.01)
@@ -455,6 +472,17 @@ class PictureSymbols(DrawingLayers):
             point = self.camera.project(load.point)
             self._polygon(outlines.arrow(point - arm, point, 0.006 * self.size), HELD, 925)
 
+    def _magnet(self, magnet: MagnetMark) -> None:
+        """An arrow along the moment or the field, lines of the field, and the turns of a coil."""
+        for line in magnet.lines(self.size):
+            self._line(self.camera.project(line), FIELD, 0.6, 603)
+        if len(magnet.ring):
+            self._line(self.camera.project(magnet.ring), FIELD, 2.0, 604)
+        arm = self.camera.project(0.08 * self.size * magnet.direction)
+        if np.linalg.norm(arm) > 0.01 * self.size:
+            place = self.camera.project(magnet.place)
+            self._polygon(outlines.arrow(place - arm, place + arm, 0.006 * self.size), FIELD, 924)
+
     def _push(self, push: PushMark) -> None:
         """An arrow along a contact force that ends at the contact; those of impacts are shortened."""
         strength = float(np.linalg.norm(push.force))
@@ -516,24 +544,7 @@ def scene_copies(
     Scenes of one robot have the same pieces in the same order for any pose.
     """
     maker = StageSymbols(size, curvature, force, push, center, group_colours(solid.name for solid in scene.solids))
-    looks: tuple[tuple[Iterable[Any], Callable[[Any], None]], ...] = (
-        (enumerate(scene.solids), maker.solid),
-        (scene.rods, maker.rod),
-        (scene.joints, maker.joint),
-        (scene.links, maker.link),
-        (scene.tendons, maker.tendon),
-        (scene.meshes, maker.mesh),
-        (scene.constraints, maker.constraint),
-        (scene.loads, maker.load),
-        (scene.pushes, maker.push),
-        (scene.frames.values(), maker.frame),
-        (scene.surfaces, maker.surface),
-    )
-    for marks, add in looks:
-        for mark in marks:
-            add(mark)
-    if len(scene.solids) + len(scene.rods) <= LAYOUT.labels_up_to:
-        maker.labels(scene)
+    maker.add(scene)
     return maker.out
 
 
@@ -546,6 +557,28 @@ class StageSymbols:
         self.size, self.curvature, self.force, self.center, self.colours = size, curvature, force, center, colours
         self.longest_push = push
         self.out = SceneCopies()
+
+    def add(self, scene: Scene) -> None:
+        """Add the pieces of all marks of a scene, and the labels."""
+        looks: tuple[tuple[Iterable[Any], Callable[[Any], None]], ...] = (
+            (enumerate(scene.solids), self.solid),
+            (scene.rods, self.rod),
+            (scene.joints, self.joint),
+            (scene.links, self.link),
+            (scene.tendons, self.tendon),
+            (scene.meshes, self.mesh),
+            (scene.constraints, self.constraint),
+            (scene.loads, self.load),
+            (scene.pushes, self.push),
+            (scene.magnets, self.magnet),
+            (scene.frames.values(), self.frame),
+            (scene.surfaces, self.surface),
+        )
+        for marks, add in looks:
+            for mark in marks:
+                add(mark)
+        if len(scene.solids) + len(scene.rods) <= LAYOUT.labels_up_to:
+            self.labels(scene)
 
     # -- parts of robots ---------------------------------------------------------------------------------------------
 
@@ -591,15 +624,18 @@ class StageSymbols:
             self._between("cylinder", _mitred(pairs, middles[:, 0]), middles[:, 0], colours, "rods")
         else:
             self._bars(pairs, rod.sides[1:] + rod.sides[:-1], middles, colours)
+        self.rod_ends(rod)
+
+    def rod_ends(self, rod: RodCurve) -> None:
+        """What is at the ends of a rod."""
         if rod.bore[-1] > 0:  # a dark disc where the tube ends
             lid = 0.002 * self.size * rod.tangents[-1]
             self.cylinder(np.stack([rod.points[-1] - lid, rod.points[-1] + lid]), float(rod.bore[-1]), _bytes(INK))
         if rod.grounded:
             along = rod.points[1] - rod.points[0]
             along = 0.012 * self.size * along / np.linalg.norm(along)
-            plate = max(
-                1.5 * float(sizes[0].max()), LAYOUT.clamp * self.size
-            )  # so that base and tip of thin rods differ
+            thick = 1.5 * max(float(rod.half_sizes[0].max()), 0.004 * self.size)
+            plate = max(thick, LAYOUT.clamp * self.size)  # so that base and tip of thin rods differ
             self.cylinder(np.stack([rod.points[0] - along, rod.points[0]]), plate, _bytes(PALE))
 
     def joint(self, joint: JointMark) -> None:
@@ -679,6 +715,12 @@ class StageSymbols:
         """An arrow that ends at the point of application."""
         self._arrow(load.point, load.force, self.force, HELD)
 
+    def magnet(self, magnet: MagnetMark) -> None:
+        """An arrow along the moment or the field, lines of the field, and the turns of a coil."""
+        for line in (*magnet.lines(self.size), *([magnet.ring] if len(magnet.ring) else [])):
+            self.line(np.stack([line[:-1], line[1:]], axis=1), 0.006 if line is magnet.ring else 0.001, _bytes(FIELD))
+        self._arrow(magnet.place + 0.1 * self.size * magnet.direction, 0.8 * magnet.direction, 1.0, FIELD)
+
     def push(self, push: PushMark) -> None:
         """An arrow that ends at the contact; those of impacts are shortened."""
         self._arrow(push.point, push.force, self.longest_push, PUSH)
@@ -693,7 +735,8 @@ class StageSymbols:
         self._between("cone", np.stack([neck, point]), 0.4 * head, _bytes(colour), "loads")
 
     def surface(self, surface: SurfaceMark) -> None:
-        SURFACES[surface.form](self, surface, _bytes(lighter(PALE, 0.3)))
+        colour = lighter(WATER, 0.2) if surface.form == "water" else lighter(PALE, 0.3)
+        SURFACES[surface.form](self, surface, _bytes(colour))
 
     def slab(self, surface: SurfaceMark, colour: Colour) -> None:
         """A thin slab below a plane."""
@@ -702,6 +745,15 @@ class StageSymbols:
         place = middle(surface, self.center) - 0.5 * thick * surface.axis
         turned = np.stack([u, w, surface.axis], axis=1)
         self._at("cube", place, (length, length, thick), colour, turned, "contacts")
+
+    def ripples(self, surface: SurfaceMark, colour: Colour) -> None:
+        """Lines on a plane, between which one sees what is below."""
+        half, place = SURFACE_LAYOUT.margin * self.size, middle(surface, self.center)
+        shares = np.linspace(-half, half, 9)
+        for u, w in (sides(surface.axis), sides(surface.axis)[::-1]):
+            for share in shares:
+                ends = np.stack([place + share * u - half * w, place + share * u + half * w])
+                self._between("cylinder", ends, 0.0012 * self.size, colour, "contacts")
 
     def tube(self, surface: SurfaceMark, colour: Colour) -> None:
         """A cylinder; its ends are left open."""
@@ -758,12 +810,10 @@ class StageSymbols:
         a, b = ends
         length = float(np.linalg.norm(b - a))
         along = (b - a) / length if length > 0 else np.array([0.0, 0.0, 1.0])
-        helper = np.array([1.0, 0, 0]) if abs(along[0]) < 0.8 else np.array([0, 1.0, 0])
-        u = np.cross(along, helper)
-        u /= np.linalg.norm(u)
+        u, w = outlines.normals(along)
         turn = np.linspace(0, 2 * np.pi * LAYOUT.coils, LAYOUT.coils * LAYOUT.per_coil + 1)[:, None]
         places = np.linspace(0.12, 0.88, len(turn))[:, None]
-        wound = a + places * (b - a) + share * self.size * (np.cos(turn) * u + np.sin(turn) * np.cross(along, u))
+        wound = a + places * (b - a) + share * self.size * (np.cos(turn) * u + np.sin(turn) * w)
         points = np.concatenate([[a], wound, [b]])
         self.line(np.stack([points[:-1], points[1:]], axis=1), 0.0035, _bytes(INK) if colour is None else colour)
 
@@ -780,27 +830,18 @@ class StageSymbols:
         self._at("cube", ends.mean(axis=1), sizes, colours, rotations, "rods")
 
     def _between(
-        self,
-        shape: str,
-        ends: np.ndarray,
-        radius: float | np.ndarray,
-        colour: Colour | np.ndarray,
+        self, shape: str, ends: np.ndarray, radius: float | np.ndarray, colour: Colour | np.ndarray,
         layer: str = "robot",
-    ) -> None:
+    ) -> None:  # fmt: skip
         ends = ends.reshape(-1, 2, 3)
         count = len(ends)
         sizes = np.repeat(np.broadcast_to(radius, (count,))[:, None], 3, axis=1)
         self.out.copies[layer, shape].append(Copies(sizes, np.broadcast_to(colour, (count, 3)), ends=ends))
 
     def _at(
-        self,
-        shape: str,
-        places: np.ndarray,
-        sizes: tuple[float, float, float] | np.ndarray,
-        colours: Colour | np.ndarray,
-        rotations: np.ndarray | None = None,
-        layer: str = "robot",
-    ) -> None:
+        self, shape: str, places: np.ndarray, sizes: tuple[float, float, float] | np.ndarray,
+        colours: Colour | np.ndarray, rotations: np.ndarray | None = None, layer: str = "robot",
+    ) -> None:  # fmt: skip
         places = places.reshape(-1, 3)
         count = len(places)
         turned = np.broadcast_to(np.eye(3) if rotations is None else rotations, (count, 3, 3))
@@ -874,6 +915,7 @@ LINKS: dict[str, Symbol] = {
 
 SURFACES: dict[SurfaceForm, Callable[[StageSymbols, SurfaceMark, Colour], None]] = {
     "plane": StageSymbols.slab,
+    "water": StageSymbols.ripples,
     "cylinder": StageSymbols.tube,
     "capsule": StageSymbols.capsule,
     "faces": StageSymbols.sheet,

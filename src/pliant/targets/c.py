@@ -108,10 +108,13 @@ ENERGY = "energy exchanged"
 
 @dataclass(frozen=True)
 class Trial:
-    """Result of a trial: whether there are no objections to the method, and a remark in any case."""
+    """Result of a trial: whether there are no objections to the method, a remark in any case, the positions passed through,
+    and whether it reached its end."""
 
     sound: bool
     remark: str
+    q: np.ndarray
+    completed: bool = True
 
 
 def tried(model: Model, method: str, step: float) -> Trial:
@@ -121,13 +124,13 @@ def tried(model: Model, method: str, step: float) -> Trial:
     run = simulate(Equations(model), until, method=fixed, controllers=False, on_failure="return")
     tried_for = f"{method} with steps of {step:g} s, tried for {until:g} s"
     if run.status != Status.COMPLETED:
-        return Trial(False, f"{tried_for}, fails: {run.message}")
+        return Trial(False, f"{tried_for}, fails: {run.message}", run.q, completed=False)
     open_balance = [remark for remark in run.remarks if ENERGY in remark]
     if open_balance:
         other = "" if method == "generalized_alpha" else ", or generalized_alpha"
         share = open_balance[0].partition(" in the steps")[0]
-        return Trial(False, f"{tried_for}: {share} in the steps. Use a smaller step{other}.")
-    return Trial(True, f"{tried_for}: the energy balance closes.")
+        return Trial(False, f"{tried_for}: {share} in the steps. Use a smaller step{other}.", run.q)
+    return Trial(True, f"{tried_for}: the energy balance closes.", run.q)
 
 
 # -- controllers ---------------------------------------------------------------------------------------------------
@@ -136,8 +139,8 @@ NO_BOUND = 1e300
 """Value of a missing bound."""
 
 
-def controller_files(controller: StateFeedback) -> dict[str, str]:
-    """Header and source of a controller, by file name.
+def controller_files(controller: StateFeedback, name: str = "") -> dict[str, str]:
+    """Header and source of a controller, by file name; `name` begins its own names, by default that of the robot.
 
     It measures the inputs of the observer; without an observer the deviations of the states are computed from all positions, then
     all rates, of the robot.
@@ -151,7 +154,7 @@ def controller_files(controller: StateFeedback) -> dict[str, str]:
             "feedback of states with free rotations is not exported", "measure outputs, and add an observer"
         )
     parts = controller.matrices()
-    name = c_text.robot_identifier(controller.equations.model.spec.title)
+    name = name or c_text.robot_identifier(controller.equations.model.spec.title)
     rows = {
         "A": parts.A, "B": parts.B, "C": parts.C, "D": parts.D, "K": parts.K, "L": parts.L, "rest": parts.rest,
         "zero": parts.zero, "guess": parts.guess, "lower": _bounded(parts.lower), "upper": _bounded(parts.upper),

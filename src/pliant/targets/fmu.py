@@ -11,12 +11,9 @@ import hashlib
 import io
 import os
 import platform
-import subprocess
 import sys
-import tempfile
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
@@ -26,27 +23,19 @@ import numpy as np
 from pydantic import Field
 
 from pliant._version import __version__
-from pliant.engine.compiling import AT_ONCE, SUFFIX, cache_folder, digest, find_compiler, is_sound, writable_cache
+from pliant.engine.compiling import SUFFIX, find_compiler
 from pliant.engine.equations import Equations
 from pliant.engine.libraries import compile_mode
 from pliant.engine.model.model import Model
 from pliant.engine.outputs import output_units
 from pliant.io import c_text
-from pliant.io.c_text import TEMPLATES, ExportError, filled
-from pliant.io.export_c import (
-    RUNTIME,
-    UNLOCATED,
-    assembled_start,
-    c_files,
-    exported_output_parts,
-    own_model,
-    without_prefixes,
-)
+from pliant.io.c_text import TEMPLATES, filled
+from pliant.io.export_c import UNLOCATED, assembled_start, c_files, exported_output_parts, own_model
 from pliant.language.dimension import BASE_UNITS
-from pliant.language.files import write_whole
 from pliant.language.message_text import unit_text
 from pliant.language.units import parse_unit
 from pliant.targets.base import Export, Target, exporter, valid, write_file
+from pliant.targets.objects import linked
 
 NOT_IN_AN_FMU = ("main.c", "CMakeLists.txt", "README.txt")
 FLAGS = ("-std=c11", "-fPIC", "-fvisibility=hidden", "-fno-math-errno", "-fno-trapping-math", "-w")
@@ -130,12 +119,7 @@ class Fmu(Target):
         remarks = [UNLOCATED] if model.has_located_switches else []
         sources, token = _sources(model, version, self.method, self.step)
         contents = {f"sources/{name}": text.encode() for name, text in sources.items()}
-        try:
-            library = _library(sources, _identifier(model))
-        except OSError as reason:
-            raise ExportError(
-                f"cannot compile the FMU: {reason.strerror or reason}", "free some disk space"
-            ) from reason
+        library = _library(sources, _identifier(model))
         if library is None:
             remarks.append("there is no C compiler: the FMU has sources only")
         else:
@@ -297,54 +281,12 @@ def _build_description(name: str, version: str, files: Mapping[str, str]) -> str
 
 
 def _library(sources: Mapping[str, str], name: str) -> bytes | None:
-    """The shared library, or None without a compiler.
-
-    It exports only the functions of FMI, so the names of the runtime need no prefix: its objects are the same for all robots, and
-    are cached.
-    """
+    """The shared library, or None without a compiler."""
     compiler = find_compiler()
     if compiler is None:
         return None
-    texts = {file: without_prefixes(text, name) for file, text in sources.items()}
-    with tempfile.TemporaryDirectory(prefix="pliant-fmu-") as made:
-        folder = Path(made)
-        for file, text in texts.items():
-            (folder / file).parent.mkdir(exist_ok=True)
-            (folder / file).write_text(text, encoding="utf-8")
-        with ThreadPoolExecutor(AT_ONCE) as pool:
-            objects = list(pool.map(lambda file: _object(compiler, file, texts, folder), _compiled(texts)))
-        system = [] if os.name == "nt" else ["-lm"]
-        _call([*compiler, "-shared", "-o", "library", *objects, *system], folder)
-        return (folder / "library").read_bytes()
-
-
-def _object(compiler: Sequence[str], file: str, texts: Mapping[str, str], folder: Path) -> str:
-    """The object file of a source file; those of the runtime are taken from the cache if possible."""
-    made = folder / f"{file}.o"
     flags = [*FLAGS, "-O0" if compile_mode() == "quick" else "-O2"]
-    command = [*compiler, *flags, "-c", file, "-o", str(made)]
-    if not file.startswith(f"{RUNTIME}/"):
-        _call(command, folder)
-        return str(made)
-    key = hashlib.sha256("\0".join([*compiler, *flags]).encode())
-    for name in sorted(texts):
-        if name == file or (name.startswith(f"{RUNTIME}/") and name.endswith(".h")):
-            key.update(f"{name}\0{texts[name]}\0".encode())
-    kept = writable_cache(cache_folder()) / f"object-{key.hexdigest()[:24]}.o"
-    if not is_sound(kept, private=True):
-        _call(command, folder)
-        try:
-            write_whole(kept, made.read_bytes())
-            write_whole(kept.with_suffix(".sum"), digest(kept).encode())
-        except OSError:
-            return str(made)
-    return str(kept)
-
-
-def _call(command: Sequence[str], folder: Path) -> None:
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", check=False)
-    if done.returncode:
-        raise ExportError(f"the compiler {command[0]} rejected the sources:\n{done.stderr[:2000]}")
+    return linked(compiler, sources, name, flags=flags, link=["-shared", *([] if os.name == "nt" else ["-lm"])])
 
 
 def _platform(version: str) -> str:

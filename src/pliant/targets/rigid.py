@@ -23,7 +23,7 @@ from pliant.analysis.numerics.status import AnalysisFailed
 from pliant.analysis.states import state_at
 from pliant.engine.equations import Equations
 from pliant.engine.model.model import compile_model
-from pliant.engine.workspace import EvaluationError
+from pliant.engine.program import EvaluationError
 from pliant.io.c_text import ExportError
 from pliant.language.arguments import ArgumentError
 from pliant.language.message_text import enumeration
@@ -130,7 +130,8 @@ def rigid_robot(eqs: Equations, links: int) -> RigidRobot:
             f"the mesh '{next(iter(spec.meshes))}' cannot be written as rigid links", "export C or an FMU, or remove it"
         )
     linked = with_links(eqs, links)
-    if any(not is_armature(inertia.kind) for inertia in linked.model.system.inertias):
+    # the added mass of a fluid is omitted with the fluid
+    if any(not (is_armature(x.kind) or x.kind.weightless) for x in linked.model.system.inertias):
         raise ExportError("the robot has inertia that is not that of rigid bodies", "export C or an FMU")
     tree = rigid_tree(linked)
     start = state_at(linked, linked.model.spec.start, 0.0, where="start")

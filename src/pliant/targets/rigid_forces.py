@@ -14,14 +14,14 @@ import casadi as ca
 import numpy as np
 
 from pliant.engine.equations import Equations
-from pliant.engine.model.system import (
+from pliant.language.message_text import enumeration
+from pliant.parts.assembly.system import (
     ConstraintInstance,
     CoordinateForceInstance,
     FrameForceInstance,
     InertiaInstance,
     RouteInstance,
 )
-from pliant.language.message_text import enumeration
 from pliant.parts.constraint import CONSTANTS as FRAMES
 from pliant.parts.external_load import WRENCH
 from pliant.parts.external_load import WRENCH_CONSTANTS as LOAD
@@ -217,7 +217,8 @@ class _Reader:
 
     def read(self) -> None:
         for inertia in self.system.inertias:
-            self._armature(inertia)
+            if not inertia.kind.weightless:
+                self._armature(inertia)
         for force in self.system.coordinate_forces:
             self._coordinate_force(force)
         for motor in self._motors():
@@ -280,6 +281,9 @@ class _Reader:
     def _linear_force(self, force: CoordinateForceInstance, own: np.ndarray) -> None:
         """Spring, damper and motors of a linear force, or of its linear form at the start."""
         n, kind = force.size, force.kind
+        if any(force.v_at + k not in self.joints for k in range(n)):
+            self.remark(force.source, "its force depends on the rotation of a free joint, and is omitted")
+            return
         form = LinearForm.of(kind.effect, own, kind.signals, self.q[force.q_at : force.q_at + n], self._signals(force))
         scale = np.array([self.joints[force.v_at + k].scale for k in range(n)])
         for k in range(n):
@@ -382,10 +386,14 @@ class _Reader:
             self._load(force, own)
         elif force.kind in (axial_force(with_input=False), axial_force(with_input=True)):
             self._axial(force, own)
+        elif force.kind.name.startswith(("fluid_", "buoyant_")):
+            self.remark("fluid of the world", "omitted")
         else:
             what = {"relative_drag": "damping by mass (Rayleigh)"}.get(
                 force.kind.name, f"its force '{force.kind.name}'"
             )
+            if force.kind.name.startswith("magnet_"):
+                what = "the force of its magnetic field"
             self.remark(force.source, f"{what} is omitted")
 
     def _load(self, force: FrameForceInstance, own: np.ndarray) -> None:

@@ -16,11 +16,11 @@ import numpy as np
 import scipy
 
 from pliant.engine.equations import Equations
-from pliant.engine.model import placement_matrices
 from pliant.engine.model.model import Model
-from pliant.engine.model.system import Node
 from pliant.io.c_text import ExportError
 from pliant.language.scalar import Scalar
+from pliant.parts.assembly import placement_matrices
+from pliant.parts.assembly.system import Node
 from pliant.parts.motion import FIXED, FREE, PLANAR_XZ, PLANAR_YZ, ROTATION, SCREW, TRANSLATION
 from pliant.parts.rod.pseudo_rigid import PseudoRigid
 from pliant.parts.rod.strains import held_strains

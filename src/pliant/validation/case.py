@@ -19,7 +19,7 @@ from pliant.language.arguments import ArgumentError
 
 Theme = Literal[
     "Statics", "Stability", "Vibration", "Motion", "Contact", "Conservation", "Convergence", "Published systems",
-    "Other engines", "Fluid", "Rods in fluid", "Recordings",
+    "Other engines", "Fluid", "Rods in fluid", "Magnets", "Recordings",
 ]  # fmt: skip
 """Themes, in the order of tables; the cases of each are in the module of its name."""
 

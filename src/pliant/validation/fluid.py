@@ -233,6 +233,35 @@ joints:
     return CaseResult(value, exact)
 
 
+@case(tolerance=2e-3, unit="m")
+def moored_buoy() -> CaseResult:
+    """A buoy on a heavy line, towed sideways in still water.
+
+    The line is inextensible, and its bending stiffness does not count.
+    Compared: Place of the shackle [m], downstream and above the anchor, of the bundled moored buoy at three forces.
+    Source: The catenary (J. Bernoulli, G. W. Leibniz, C. Huygens, 1691) of a line with its weight in water, under a buoy that
+    sinks in until it displaces its weight and the pull of the line (Archimedes); equations by SciPy's root.
+    """
+    eqs, value, exact = derive("moored_buoy"), [], []
+    line = np.pi * 0.018**2 * (1380 - 1025) * 9.81
+    for pull in (150.0, 300.0, 450.0):
+        rest = equilibrium(eqs, inputs={"speed": 0.0, "pull": pull})
+        value.append(eqs.frame("line.tip", rest.state).position[[0, 2]])
+
+        def place(up: float, pull: float = pull) -> np.ndarray:
+            """Upper end of the line under a vertical force [N]."""
+            low = up - line * 11
+            across = pull / line * (np.arcsinh(up / pull) - np.arcsinh(low / pull))
+            return np.array([across, (np.hypot(pull, up) - np.hypot(pull, low)) / line])
+
+        def excess(up: float, place: Any = place) -> float:
+            draught = 8 - place(up)[1] - 0.05
+            return float(1025 * 9.81 * np.pi * 0.35**2 * draught - 65 * 9.81 - up)
+
+        exact.append(place(scipy.optimize.brentq(excess, 0.0, 1500.0)))
+    return CaseResult(value, exact)
+
+
 BALLS: Sequence[tuple[float, float, float, float]] = (
     (50e-6, 2500.0, 1.0, 1e-1),
     (0.5e-3, 2500.0, 1000.0, 1e-3),

@@ -36,6 +36,11 @@ joints:
 constraints: {pin: {between: [left.tip, right.tip], components: COMPONENTS, expressed_in: world}}
 outputs: {hold: {constraint: pin}}
 """
+TAUT = """
+bodies: {block: {mass: 1 kg, frames: {hook: {position: [10 cm, 0, 0]}}}}
+joints: {slide: {type: prismatic, axis: x, child: block, displacement: {spring: 100 N/m}}}
+tendons: {line: {type: elastic, through: [world, block.hook], stiffness: 300 N/m, rest: REST}}
+"""
 TURNTABLE = """
 bodies: {table: {mass: 1 kg, inertia: {principal: [0.1, 0.1, 0.1]}}, bob: {mass: 1 kg, center_of_mass: [0, 0, -0.5 m]}}
 joints:
@@ -155,6 +160,7 @@ CASES: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
     "friction_of_tendons_linearized": (lambda: modes(SLACK), lambda: modes(PULLED)),
     "contacts_linearized": (lambda: modes(robot(BLOCK), at="equilibrium"), lambda: modes(PULLED)),
     "unbalanced_pose": (lambda: modes(BOUNDED, at={"rail": 1.0}), lambda: modes(BOUNDED, at="equilibrium")),
+    "kinked_pose": (lambda: modes(robot(TAUT, REST="10 cm")), lambda: modes(robot(TAUT, REST="9.99 cm"))),
     # orbits
     "controllers_left_out": (lambda: periodic(robot(OSCILLATOR + CONTROL)), lambda: periodic(robot(OSCILLATOR))),
     "friction_by_velocity": (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 
-from pliant.engine.model.build import Column
+from pliant.parts.assembly.build import Column
 
 
 def test_scalars_and_matrices_in_turn() -> None:

@@ -149,3 +149,58 @@ joints: {{flight: {{type: free, child: hull, y: {{rate: 2 m/s}}}}}}
     a, b, v = 0.5 / 4, 0.2 / 4, 2.0
     decayed = np.exp(-a)
     assert run.v[-1][1] == pytest.approx(a * v * decayed / (a + b * v * (1 - decayed)), rel=1e-7)
+
+
+def test_a_surface_needs_gravity() -> None:
+    with pytest.raises(SpecError, match="only under gravity"):
+        pliant.load_text("pliant: 1\nworld: {gravity: [0, 0, 0], fluid: {density: 1000 kg/m^3, surface: 0 m}}\n")
+
+
+def test_a_body_above_the_fluid_has_no_added_mass_and_says_so() -> None:
+    dry, wet = (pliant.derive(robot("sphere", ", surface: 0 m", joint=f", z: {{initial: {z} m}}")) for z in (0.2, 0.0))
+    assert any("above the fluid at the start" in remark for remark in dry.model.remarks)
+    assert not wet.model.remarks
+    masses = [eqs.mass_matrix(eqs.initial_state().q).toarray()[0, 0] for eqs in (dry, wet)]
+    np.testing.assert_allclose(masses, [2, 2 + 1000 * np.pi / 3 * 0.001], rtol=1e-12)
+
+
+FLOATING_FIN = """
+pliant: 1
+parameters: {radius: 10 cm, speed: 0.3 m/s}
+world: {fluid: {density: 1000 kg/m^3, viscosity: 1 Pa*s, surface: 3 cm, current: [=speed, 0, 0]}}
+bodies:
+  carriage: {}
+  buoy: {mass: 1 kg, shape: {type: cylinder, radius: =radius, length: 33 cm}}
+joints:
+  heave: {type: prismatic, axis: z, child: carriage}
+  roll: {type: revolute, axis: y, parent: carriage, child: buoy, angle: {initial: 0.4 rad}}
+loads:
+  fin: {type: wing, frame: buoy, position: [0, 0, -10 cm], area: 1 dm^2,
+    polar: {angles: [0 deg, 10 deg], lift: [0, 0.9], drag: [0.02, 0.06]}}
+outputs: {height: {frame: buoy, quantity: position, component: z}}
+"""
+
+
+def test_gradients_and_fleets_follow() -> None:
+    eqs = pliant.derive(pliant.load_text(FLOATING_FIN))
+    options = {"method": "semi_implicit", "step": 5e-3}
+
+    def final(radius: float, speed: float) -> np.ndarray:
+        here = eqs.at(parameters={"radius": radius, "speed": speed})
+        return np.asarray(pliant.simulate(here, 0.5, **options).q)[-1]
+
+    fleet = pliant.Fleet(
+        eqs, 2, parameters={"radius": np.array([0.1, 0.12]), "speed": np.array([0.3, -0.2])}, **options
+    )
+    fleet.step(n=100)
+    expected = [final(0.1, 0.3), final(0.12, -0.2)]
+    np.testing.assert_allclose(np.asarray(fleet.q), expected, rtol=1e-9)
+
+    f = pliant.differentiable(eqs, of="height", by=["radius", "speed"], until=0.5, **options)
+    _, pullback = f.vjp({})
+    gradient = pullback({"height": np.ones(f()["height"].shape)})
+    d = 1e-6
+    for name, ahead, behind in (
+        ("radius", final(0.1 + d, 0.3), final(0.1 - d, 0.3)), ("speed", final(0.1, 0.3 + d), final(0.1, 0.3 - d)),
+    ):  # fmt: skip
+        assert float(gradient[name]) == pytest.approx((ahead - behind)[0] / (2 * d), rel=1e-5)

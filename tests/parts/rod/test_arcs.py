@@ -15,10 +15,10 @@ from pliant import derive, equilibrium, load_text, simulate
 from pliant.engine.binding import Binding
 from pliant.engine.kernel import inertia_kernels
 from pliant.engine.model.inputs import InputPlan
-from pliant.engine.model.system import SystemBuilder
 from pliant.engine.program import Program
 from pliant.language.faults import SpecError
 from pliant.parts import Cosserat
+from pliant.parts.assembly.system import SystemBuilder
 from pliant.parts.geometry import se3
 from pliant.parts.motion import FREE, ArcCoordinates
 from pliant.parts.rod.pcc import (

@@ -181,6 +181,50 @@ joints: {slide: {type: prismatic, child: block, axis: x, displacement: {input: =
     assert x == pytest.approx(1 / 2 * t**2 / 2 + 10 / 2 * (t - 10 * STEP) ** 2 / 2, abs=1e-15)
 
 
+PUSHED = """
+pliant: 1
+world: {gravity: [0, 0, 0]}
+parameters: {push: {value: 0 N, input: true}, turn: {value: 0 N*m, input: true}, arm: 0.3 m}
+bodies: {box: {mass: 2 kg, shape: {type: box, size: [10 cm, 20 cm, 30 cm]}, frames: {corner: {position: [0, =arm, 5 cm]}}}}
+joints: {free: {type: free, child: box}}
+loads: {own: {frame: box.corner, force: [0, =push, =-push], moment: [=turn, 0, 0]}}
+"""
+PUSHING = """
+#include <stdio.h>
+#include "robot_.h"
+int main(void) {
+  const double force[3] = {0, 2, -2}, moment[3] = {0.1, 0, 0};
+  double missing, exchanged;
+  for (int pushed = 0; pushed < 2; ++pushed) {
+    robot_robot *robot = robot_new();
+    int bad = robot_set_parameter(robot, ROBOT_PARAMETER_arm, 0.2);
+    if (pushed) bad |= robot_set_push(robot, ROBOT_FRAME_box_corner, force, moment);
+    else bad |= robot_set_input(robot, ROBOT_INPUT_push, 2) | robot_set_input(robot, ROBOT_INPUT_turn, 0.1);
+    for (int i = 0; i < 200; ++i) {
+      if (i == 100) bad |= robot_set_push(robot, ROBOT_FRAME_box_corner, 0, 0) | robot_set_input(robot, ROBOT_INPUT_push, 0) |
+                           robot_set_input(robot, ROBOT_INPUT_turn, 0);
+      bad |= robot_step(robot, robot_default_step);
+    }
+    bad |= robot_energy_balance(robot, &missing, &exchanged);
+    for (int i = 0; i < ROBOT_POSITIONS; ++i) printf("%.17g ", robot_q(robot)[i]);
+    printf("%.17g %d\\n", missing / exchanged, bad | (robot_set_push(robot, ROBOT_FRAMES, force, 0) != ROBOT_BAD_ARGUMENT));
+    robot_free(robot);
+  }
+  return 0;
+}
+"""
+
+
+@needs_gcc
+def test_a_push_acts_as_a_load_at_the_same_frame(tmp_path: Path) -> None:
+    export = exported(PUSHED, tmp_path / "c", "explicit")
+    load, push = numbers(export.build(export.write(PUSHING)))
+    np.testing.assert_allclose(push, load, rtol=0, atol=1e-13)
+    assert abs(push[1]) > 1e-3, "it moves"
+    assert push[-1] == 0
+    assert abs(push[-2]) < 1e-6, "its work is counted"
+
+
 @needs_gcc
 def test_the_main_takes_parameters_by_name(four_bar: Export) -> None:
     program = four_bar.build()

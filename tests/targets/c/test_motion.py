@@ -44,6 +44,29 @@ def test_a_repeated_chain(chain: Export) -> None:
     np.testing.assert_allclose(found, reference(chain, found[:, 0]), rtol=0, atol=1e-10)
 
 
+MAGNETS = """
+pliant: 1
+parameters: {current: {value: 2 A, input: true}}
+sections: {wire: {shape: circle, radius: 1 mm}}
+materials: {rubber: {density: 2000 kg/m^3, youngs_modulus: 2 MPa, poissons_ratio: 0.48}}
+bodies: {hand: {mass: 1 kg, shape: {type: box, size: [5 cm, 5 cm, 5 cm]}}}
+joints: {lift: {type: prismatic, child: hand, axis: x, position: [2 cm, 0, 12 cm], displacement: {spring: 200, damper: 1}}}
+rods: {catheter: {length: 3 cm, section: wire, material: rubber, damping: 1e-7, model: {kind: pcs, elements: 2}}}
+magnets:
+  tip: {type: rod, rod: catheter, magnetization: [0, 0, 100 kA/m], segments: [0, 1]}
+  carried: {type: body, body: hand, remanence: [0.2 T, 0, 0]}
+  loop: {type: coil, position: [-4 cm, 0, 2 cm], axis: x, radius: 3 cm, turns: 100, current: =current}
+  uniform: {type: uniform, flux_density: [0, "=2 mT*sin(300*t/(1 s))", 0]}
+"""
+
+
+@needs_gcc
+def test_magnets(tmp_path: Path) -> None:
+    export = exported(MAGNETS, tmp_path / "c")
+    found = numbers(export.build(), "0.02", "4")
+    np.testing.assert_allclose(found, reference(export, found[:, 0]), rtol=0, atol=1e-9)
+
+
 @pytest.mark.slow
 @needs_gcc
 def test_a_rod_on_a_driven_base_starts_with_it(tmp_path: Path) -> None:
@@ -379,3 +402,25 @@ def test_a_motion_depends_on_its_state_and_not_on_earlier_motions(
     assert np.array_equal(again, first)
     np.testing.assert_allclose(back, first, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(continued, first, rtol=1e-9, atol=1e-9)
+
+
+FLOATING = """
+pliant: 1
+parameters: {radius: 10 cm, speed: {value: 0.3 m/s, input: true}}
+world: {fluid: {density: 1000 kg/m^3, viscosity: 1 Pa*s, surface: 3 cm, current: [=speed, "=0.1*z/(1 s)", 0]}}
+bodies:
+  buoy: {mass: 3 kg, shape: {type: cylinder, radius: =radius, length: 33 cm}}
+joints:
+  flight: {type: free, child: buoy, orientation: {initial: {axis: [1, 2, 0], angle: 0.3 rad}, rate: [0, 1, 2 rad/s]}}
+loads:
+  fin: {type: wing, frame: buoy, position: [0, 0, -10 cm], area: 1 dm^2,
+    polar: {angles: [0 deg, 10 deg], lift: [0, 0.9], drag: [0.02, 0.06]}}
+"""
+
+
+@needs_gcc
+def test_a_floating_body_with_a_fin(tmp_path: Path) -> None:
+    export = exported(FLOATING, tmp_path / "c")
+    found = numbers(export.build(), "0.3", "3")
+    np.testing.assert_allclose(found, reference(export, found[:, 0]), rtol=0, atol=1e-10)
+    assert np.ptp(found[:, 1]) > 0.01

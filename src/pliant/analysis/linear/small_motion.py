@@ -116,6 +116,10 @@ def _force_by_rate(bound: Binding, t: float, q: np.ndarray, v: np.ndarray, index
 
 BALANCED = 1e-9
 """Unbalanced forces below this fraction of the acting forces are treated as zero (an equilibrium is computed to a tenth of it)."""
+KINK_WAY = 1e-6
+"""Displacement to the sides of a pose, relative to the size of the robot: beyond the tolerance with which poses are at rest."""
+KINKED = 1e-3
+"""Share of the change of a force over that way that indicates a kink: curvature of smooth forces is a thousandth of it."""
 STEADY = 1e-6
 """A motion is steady if its linearized equations change by less than this fraction, and its accelerations are below it."""
 
@@ -174,6 +178,38 @@ def unbalanced_pose(eqs: Equations, result: Any) -> Words:
         return None
     bound, t, q = result.examined.pose
     return imbalance(eqs, at_rest(bound, t, q)[0], forces=largest_force(bound, t, q)) or None
+
+
+def kinked_rate(bound: Binding, t: float, q: np.ndarray) -> int | None:
+    """Index of the rate whose force at rest changes most unevenly to the two sides of a pose; None if all change evenly."""
+    sizes, zero = bound.sizes(q)[1], np.zeros(bound.nv)
+    along = sizes * np.cos(1.0 + np.arange(bound.nv))  # moves every part, and no two in the same way
+    here = sizes * bound.inverse(t, q, zero, zero)
+
+    def sides(way: float) -> tuple[np.ndarray, np.ndarray]:
+        ahead, behind = (sizes * bound.inverse(t, bound.increment(q, x * along), zero, zero) for x in (way, -way))
+        return np.abs(ahead + behind - 2 * here) / way, np.abs(ahead - behind) / way
+
+    uneven, change = sides(KINK_WAY)
+    if not np.any(uneven > KINKED * change):
+        return None
+    constant, _ = sides(KINK_WAY / 10)  # that of a kink; where forces are only curved it is a tenth
+    uneven = np.where(constant > uneven / 2, uneven, 0.0)
+    return int(np.argmax(uneven)) if np.any(uneven > KINKED * (change + KINKED * np.max(change))) else None
+
+
+@remark(f"a force changes by {KINKED:g} more to one side of the pose", "its stiffness has two values there")
+def kinked_pose(eqs: Equations, result: Any) -> Words:
+    """The stiffness differs between the two sides of the pose."""
+    bound, t, q = result.examined.pose
+    k = kinked_rate(bound, t, q)
+    if k is None or result.state.contacts is not None:
+        return None
+    return (
+        f"along '{eqs.rates[k]}' the robot is stiffer to one side of this pose than to the other (a line at its length without "
+        "tension, a stop at its limit): small motions are computed with a stiffness between the two, and hold for neither side; "
+        "tighten the line, or give it a `smoothing`"
+    )
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pliant.engine.model.system import System
 from pliant.language.arrays import others
+from pliant.parts.assembly.system import System
 from pliant.parts.geometry import arrays
 
 

@@ -19,11 +19,11 @@ from pliant.engine.equations import Equations, with_independent_rows
 from pliant.engine.initial_states import on_motions, prescribed_coordinates
 from pliant.engine.model.inputs import SERIES
 from pliant.engine.model.model import Model
-from pliant.engine.model.system import PLACEMENT_SIZE
 from pliant.engine.state import HasFinal, HasState, SpecifiedValues, State, rate_name, state_of
 from pliant.language.arguments import ArgumentError, number, of_type, real, vector
 from pliant.language.message_text import describe
 from pliant.language.time_series import TimeSeries
+from pliant.parts.assembly.system import PLACEMENT_SIZE
 from pliant.parts.constraint import ROWS
 
 HALF_TURN = 0.98 * np.pi

@@ -14,8 +14,8 @@ from pliant.analysis.remark import Words, remark
 from pliant.engine.binding import Binding
 from pliant.engine.contacts import Contacts, contacts_at
 from pliant.engine.equations import Equations
-from pliant.engine.model.contact_shapes import ContactShape
 from pliant.language.message_text import enumeration
+from pliant.parts.assembly.contact_shapes import ContactShape
 from pliant.parts.contact import LawNumbers
 
 HARMLESS = 1e-6

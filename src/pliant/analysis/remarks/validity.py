@@ -23,11 +23,11 @@ from pliant.analysis.numerics.loop_closure import SILENT_BELOW
 from pliant.analysis.remark import Words, joined, remark
 from pliant.engine.binding import Binding
 from pliant.engine.equations import Equations
-from pliant.engine.model.entries import RodStation
 from pliant.engine.model.model import Model
-from pliant.engine.model.system import FrameForceInstance
 from pliant.language.arrays import distinct
 from pliant.language.evaluate import depends_on_state
+from pliant.parts.assembly.entries import RodStation
+from pliant.parts.assembly.system import FrameForceInstance
 from pliant.parts.formula.relative import ENDS
 from pliant.parts.link import BEAM, ROPE, Beam
 from pliant.parts.mesh import Membrane, Shell

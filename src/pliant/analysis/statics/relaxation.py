@@ -31,10 +31,10 @@ from pliant.analysis.statics.stability import TOLERANCES, stiffness_scaling
 from pliant.analysis.statics.static_equations import StaticEquations, forces_in_play, largest_turn, total_mass
 from pliant.engine.binding import Binding, LinearizedEquations
 from pliant.engine.contacts import Contacts, contacts_at, contacts_at_rest
-from pliant.engine.model.contact_shapes import ContactShape
 from pliant.engine.model.model import Model
-from pliant.engine.workspace import EvaluationError
+from pliant.engine.program import EvaluationError
 from pliant.language.limits import time_is_up
+from pliant.parts.assembly.contact_shapes import ContactShape
 
 
 @dataclass(frozen=True)

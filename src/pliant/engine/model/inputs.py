@@ -9,11 +9,11 @@ from typing import Any
 
 import casadi as ca
 
-from pliant.engine.model.signals import SignalTable, switch_states, switch_times
 from pliant.engine.operations import read
 from pliant.language.evaluate import to_node
 from pliant.language.parameter import Environment
 from pliant.language.time_series import TimeSeries
+from pliant.parts.assembly.signals import SignalTable, switch_states, switch_times
 from pliant.parts.input import PiecewiseInput, RampInput, SeriesInput, SineInput, StepInput
 
 EXACT = frozenset((ca.OP_NEG, ca.OP_FABS, ca.OP_TWICE, ca.OP_FMIN, ca.OP_FMAX, ca.OP_IF_ELSE_ZERO))

@@ -16,20 +16,28 @@ from weakref import WeakValueDictionary
 import casadi as ca
 import numpy as np
 
-from pliant.engine.model.build import Build, add_joint, tie_coordinates
 from pliant.engine.model.enclosures import located
-from pliant.engine.model.entries import ArcEntry, CarriedNode, CoordinateEntry, Requirement, RodStation, TurnLimit
 from pliant.engine.model.inputs import InputPlan, plan_inputs
-from pliant.engine.model.signals import PrescribedPosition
-from pliant.engine.model.system import PartContributions, System
+from pliant.engine.model.joints import add_joint, tie_coordinates
 from pliant.language.arguments import ArgumentError, mapping, number
 from pliant.language.base import FromFiles
 from pliant.language.faults import ExpressionError
 from pliant.language.message_text import suggestion
 from pliant.language.parameter import Environment
 from pliant.language.traversal import collections, leaves
+from pliant.parts.assembly.build import Build
+from pliant.parts.assembly.entries import (
+    ArcEntry,
+    CarriedNode,
+    CoordinateEntry,
+    Requirement,
+    RodStation,
+    StrainSample,
+    TurnLimit,
+)
+from pliant.parts.assembly.signals import PrescribedPosition
+from pliant.parts.assembly.system import PartContributions, System
 from pliant.parts.constraint import ROWS
-from pliant.parts.rod.stations import StrainSample
 from pliant.robot.robot import RobotSpec
 
 
@@ -173,7 +181,7 @@ class Model:
         """Inputs that controllers use by default: all but those that only `loads` depend on, which are
         disturbances; all inputs where every one of them is a load."""
         used: set[str] = set()
-        for collection in ("joints", "rods", "meshes", "links", "tendons", "constraints", "bodies"):
+        for collection in ("joints", "rods", "meshes", "links", "tendons", "constraints", "bodies", "magnets"):
             for leaf in leaves(getattr(self.spec, collection)):
                 if isinstance(leaf.value, str):
                     try:
@@ -182,6 +190,11 @@ class Model:
                         continue  # a word
         found = tuple(name for name in self.input_names if name in used)
         return found or self.input_names
+
+    @cached_property
+    def force_inputs(self) -> tuple[str, ...]:
+        """Those of the actuators that apply forces: they do not prescribe motions."""
+        return tuple(name for name in self.actuators if name not in self.motion_inputs)
 
     @cached_property
     def signal_sources(self) -> np.ndarray:
@@ -339,7 +352,7 @@ def compile_model(
     if flat.world.fluid is not None:
         build.system.owner = ("world", "fluid")
         flat.world.fluid.apply(build)
-    for collection in ("links", "tendons", "surfaces", "contacts", "loads", "constraints"):
+    for collection in ("links", "tendons", "surfaces", "contacts", "loads", "magnets", "constraints"):
         for name, part in getattr(flat, collection).items():
             build.system.owner = (collection, name)
             part.apply(build, name)

@@ -10,6 +10,9 @@
  *   free frame      the base is loaded by the forces on the coordinates only
  *
  * and their accelerations do not depend on the axes of the rates.
+ *
+ * Inertias are those about the world's origin, so what moves no mass has round-off of either sign as its D: a pivot counts as
+ * zero if it is at round-off of the inertia of everything that the coordinate carries, had it no coordinates of its own (w->bulk).
  */
 #include <math.h>
 #include <string.h>
@@ -20,15 +23,33 @@
 /* Symmetric 3x3 matrices are six numbers: xx yy zz xy xz yz. */
 enum { SYMMETRIC = 6 };
 
+/* Pivots below this fraction of the inertia that they are the rest of are zero: a few times the round-off of its sums. */
+#define ROUND_OFF 2e-15
+
 static int failed(double pivot) { return isnan(pivot) ? PL_NOT_FINITE : PL_SINGULAR; }
 
-/* X = A^-1 by elimination; the status is an error unless A is positive definite. */
-static inline int invert3(const double *A, double *X) {
-  if (!(A[0] > 0)) return failed(A[0]);
+/* What the pivot of a coordinate must exceed, as far as it moves node g; s: its column of S. */
+static inline double round_off(const pl_work *w, int g, const double *s) {
+  const double *bulk = w->bulk + 2 * g;
+  return ROUND_OFF * (bulk[0] * dot3(s, s) + bulk[1] * dot3(s + 3, s + 3));
+}
+
+/* The same of three displacements, and of three rotations about p. */
+static inline void round_off_of_displacements(const pl_work *w, int g, double *least) {
+  least[0] = least[1] = least[2] = ROUND_OFF * w->bulk[2 * g];
+}
+
+static inline void round_off_of_rotations(const pl_work *w, int g, const double *p, double *least) {
+  least[0] = least[1] = least[2] = ROUND_OFF * (w->bulk[2 * g] * dot3(p, p) + w->bulk[2 * g + 1]);
+}
+
+/* X = A^-1 by elimination; the status is an error unless all pivots exceed `least` >= 0. */
+static inline int invert3(const double *A, const double *least, double *X) {
+  if (!(A[0] > least[0])) return failed(A[0]);
   const double d0 = 1 / A[0], l1 = A[3] * d0, l2 = A[4] * d0, b = A[1] - l1 * A[3], f = A[5] - l2 * A[3];
-  if (!(b > 0)) return failed(b);
+  if (!(b > least[1])) return failed(b);
   const double d1 = 1 / b, l3 = f * d1, c = A[2] - l2 * A[4] - l3 * f;
-  if (!(c > 0)) return failed(c);
+  if (!(c > least[2])) return failed(c);
   const double d2 = 1 / c, x = l1 * l3 - l2;
   X[2] = d2, X[5] = -l3 * d2, X[4] = x * d2;
   X[1] = d1 + l3 * l3 * d2, X[3] = -l1 * d1 - l3 * X[4], X[0] = d0 + l1 * l1 * d1 + x * X[4];
@@ -133,7 +154,7 @@ static inline void add_force_at(const part *f, const lever *p, double *to) {
 static inline int in_rotation(pl_work *w, int e, int g, int b) {
   const int at = w->T->elem_v[e];
   const double *p = w->p + 3 * g, *pA = w->pA + COLUMN * g, *IA = w->IA + FULL * g;
-  double inverse[SYMMETRIC], tau[3], n[3], *z = w->u + at, h[3 * ANGULAR];
+  double inverse[SYMMETRIC], least[3], tau[3], n[3], *z = w->u + at, h[3 * ANGULAR];
   part M[3], Ht[3], H[3], J[3], K[3];
   const part point = part_at(p);
   const lever arm = lever_of(&point);
@@ -149,7 +170,8 @@ static inline int in_rotation(pl_work *w, int e, int g, int b) {
   }
   const double D[SYMMETRIC] = {ENTRY(J[0], 0), ENTRY(J[1], 1), ENTRY(J[2], 2),
                                ENTRY(J[1], 0), ENTRY(J[2], 0), ENTRY(J[2], 1)};
-  const int status = invert3(D, inverse);
+  round_off_of_rotations(w, g, p, least);
+  const int status = invert3(D, least, inverse);
   if (status) return status;
   rotate3(w->R + 9 * g, w->tau + at, tau);
   moment_at(pA, p, n);
@@ -192,10 +214,11 @@ static inline void out_rotation(pl_work *w, int e, int g, const double *Ab, doub
 static inline int in_translation(pl_work *w, int e, int g, int b) {
   const int at = w->T->elem_v[e];
   const double *pA = w->pA + COLUMN * g, *R0 = w->R + 9 * g; /* the axes do not rotate */
-  double inverse[SYMMETRIC], tau[3], f[3], *K = w->U + COLUMN * at, *z = w->u + at;
+  double inverse[SYMMETRIC], least[3], tau[3], f[3], *K = w->U + COLUMN * at, *z = w->u + at;
   parts x;
   split(w->IA + FULL * g, &x);
-  const int status = invert3(x.M, inverse);
+  round_off_of_displacements(w, g, least);
+  const int status = invert3(x.M, least, inverse);
   if (status) return status;
   rotate3(R0, w->tau + at, tau);
   for (int i = 0; i < 3; ++i) f[i] = tau[i] - pA[i], symmetric_times(inverse, x.H + 3 * i, K + 3 * i);
@@ -225,7 +248,7 @@ static inline void out_translation(pl_work *w, int e, int g, const double *Ab, d
 static inline int in_free(pl_work *w, int e, int g, int b) {
   const int at = w->T->elem_v[e];
   const double *p = w->p + 3 * g, *pA = w->pA + COLUMN * g, *S = w->S + w->T->node_s[g], *tau = w->tau + at;
-  double inverse[SYMMETRIC], J[SYMMETRIC], Jinverse[SYMMETRIC], K[9], Ht[9], F[6], f[3], n[3], x[3], y[3];
+  double inverse[SYMMETRIC], J[SYMMETRIC], Jinverse[SYMMETRIC], K[9], Ht[9], F[6], f[3], n[3], x[3], y[3], least[3];
   parts I;
   split(w->IA + FULL * g, &I);
   see_from(p, &I);
@@ -234,12 +257,14 @@ static inline int in_free(pl_work *w, int e, int g, int b) {
   moment_at(pA, p, n);
   for (int i = 0; i < 3; ++i) f[i] = F[i] - pA[i], n[i] = F[3 + i] - n[i];
   /* M x + H y = f, H'x + J y = n */
-  int status = invert3(I.M, inverse);
+  round_off_of_displacements(w, g, least);
+  int status = invert3(I.M, least, inverse);
   if (status) return status;
   transpose3(I.H, Ht);
   times_symmetric(Ht, inverse, K);
   reduce(I.J, K, Ht, J);
-  if ((status = invert3(J, Jinverse))) return status;
+  round_off_of_rotations(w, g, p, least);
+  if ((status = invert3(J, least, Jinverse))) return status;
   double *A = w->A + 6 * g;
   rotate3(K, f, x);
   for (int i = 0; i < 3; ++i) n[i] -= x[i];
@@ -271,7 +296,7 @@ static inline int in_single(pl_work *w, int e, int g, int b) {
   const int at = w->T->elem_v[e];
   const column U = full_times(IA, S), pc = SUM(load(pA), full_times(IA, c));
   const double D = dot_column(S, &U), u = w->tau[at] - dot_column(S, &pc);
-  if (!(D > 0)) return failed(D);
+  if (!(D > round_off(w, g, S))) return failed(D);
   const double inverse = 1 / D;
   store(w->U + COLUMN * at, &U);
   w->u[at] = u, w->D[w->T->elem_d[e]] = inverse;
@@ -295,10 +320,10 @@ static inline void out_single(pl_work *w, int e, int g, const double *Ab, double
 }
 
 /* D = D^-1 of three coordinates, from its lower triangle. */
-static inline int invert_block3(double *D) {
+static inline int invert_block3(double *D, const double *least) {
   const double A[SYMMETRIC] = {D[0], D[4], D[8], D[1], D[2], D[5]};
   double X[SYMMETRIC];
-  const int status = invert3(A, X);
+  const int status = invert3(A, least, X);
   if (status) return status;
   D[0] = X[0], D[4] = X[1], D[8] = X[2];
   D[1] = D[3] = X[3], D[2] = D[6] = X[4], D[5] = D[7] = X[5];
@@ -306,12 +331,12 @@ static inline int invert_block3(double *D) {
 }
 
 /* D = D^-1 by the Cholesky factor L, whose inverse temporarily occupies the lower triangle. */
-PL_INLINE int invert(double *D, const int k) {
-  if (k == 3) return invert_block3(D);
+PL_INLINE int invert(double *D, const double *least, const int k) {
+  if (k == 3) return invert_block3(D, least);
   for (int j = 0; j < k; ++j) {
     double d = D[k * j + j];
     for (int m = 0; m < j; ++m) d -= D[k * m + j] * D[k * m + j];
-    if (!(d > 0)) return failed(d);
+    if (!(d > least[j])) return failed(d);
     D[k * j + j] = d = 1 / sqrt(d);
     for (int i = j + 1; i < k; ++i) {
       double x = D[k * j + i];
@@ -364,7 +389,7 @@ PL_INLINE void pass_on(const double *U, const double *D, const double *u, const 
 PL_INLINE void in_general(const int k, pl_work *w, int e, int b, int *status) {
   const pl_tables *T = w->T;
   const int at = T->elem_v[e], first = T->elem_node[e], end = first + T->elem_nodes[e];
-  double *U = w->U + COLUMN * at, *D = w->D + T->elem_d[e], *u = w->u + at;
+  double *U = w->U + COLUMN * at, *D = w->D + T->elem_d[e], *u = w->u + at, *least = w->least;
   double *IAb = w->IA + FULL * b, *pb = w->pA + COLUMN * b;
   memset(U, 0, COLUMN * k * sizeof(double));
   memset(D, 0, k * k * sizeof(double));
@@ -374,17 +399,18 @@ PL_INLINE void in_general(const int k, pl_work *w, int e, int b, int *status) {
     memcpy(U, w->own_H + COLUMN * at, COLUMN * k * sizeof(double));
     for (int j = 0; j < k; ++j) u[j] -= w->own[at + j];
   }
+  for (int j = 0; j < k; ++j) least[j] = ROUND_OFF * D[(k + 1) * j];
   for (int g = first; g < end; ++g) {
     const double *IA = w->IA + FULL * g, *S = w->S + T->node_s[g];
     const column pc = SUM(load(w->pA + COLUMN * g), full_times(IA, w->c + 6 * g));
     project(IA, S, k, U, D);
-    for (int j = 0; j < k; ++j) u[j] -= dot_column(S + 6 * j, &pc);
+    for (int j = 0; j < k; ++j) u[j] -= dot_column(S + 6 * j, &pc), least[j] += round_off(w, g, S + 6 * j);
     if (!b) continue;
     const column p = SUM(load(pb), pc);
     store(pb, &p);
     for (int i = 0; i < FULL; ++i) IAb[i] += IA[i];
   }
-  *status = invert(D, k);
+  *status = invert(D, least, k);
   if (!*status && b) pass_on(U, D, u, k, IAb, pb);
 }
 
@@ -408,7 +434,8 @@ PL_INLINE void out_general(const int k, pl_work *w, int e, const double *Ab, dou
 }
 
 static int inward(pl_work *w, int e) {
-  const int b = w->T->elem_base[e], g = w->T->elem_node[e], k = w->T->elem_k[e];
+  const int b = w->T->elem_base[e], g = w->T->elem_node[e], k = w->T->elem_k[e], end = g + w->T->elem_nodes[e];
+  for (int i = g; b && i < end; ++i) w->bulk[2 * b] += w->bulk[2 * i], w->bulk[2 * b + 1] += w->bulk[2 * i + 1];
   switch (w->T->elem_form[e]) {
     case PL_ELEMENT_SINGLE: return in_single(w, e, g, b);
     case PL_ELEMENT_ROTATION: return in_rotation(w, e, g, b);
@@ -439,7 +466,9 @@ int pl_articulated(pl_work *w, const double *v, double *a) {
   pl_inertias(w);
   pl_inertia_articulated(w);
   for (int g = 1; g < T->n_node; ++g) {
-    rigid_to_full(w->inertia + RIGID * g, w->IA + FULL * g);
+    const double *I = w->inertia + RIGID * g;
+    rigid_to_full(I, w->IA + FULL * g);
+    w->bulk[2 * g] = I[0], w->bulk[2 * g + 1] = I[4] + I[5] + I[6];
     to_column(w->bias + 6 * g, w->pA + COLUMN * g);
   }
   pl_inertia_weightless(w);
@@ -463,7 +492,7 @@ int pl_articulated_columns(pl_work *w) {
     memset(D, 0, k * k * sizeof(double));
     if (k == 3) project(IA, S, 3, U, D);
     else project(IA, S, 6, U, D);
-    const int status = k == 3 ? invert(D, 3) : invert(D, 6);
+    const int status = k == 3 ? invert(D, w->zero, 3) : invert(D, w->zero, 6);
     if (status) return status;
   }
   return PL_OK;

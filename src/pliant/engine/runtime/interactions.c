@@ -15,6 +15,19 @@ static void gather(const pl_work *w, const int *nodes, int count, double *pose, 
   }
 }
 
+/* Forces of the caller; their power is supplied. */
+static void push(pl_work *w) {
+  for (int i = 0; i < w->n_push; ++i) {
+    const pl_push *x = w->pushes + i;
+    double arm[3], F[6];
+    rotate3(w->R + 9 * x->node, x->point, arm);
+    for (int k = 0; k < 3; ++k) arm[k] += w->p[3 * x->node + k], F[k] = x->force[k], F[3 + k] = x->moment[k];
+    add_cross3(arm, F, F + 3);
+    for (int k = 0; k < 6; ++k) w->wrench[6 * x->node + k] += F[k];
+    w->supply += dot6(F, w->V + 6 * x->node);
+  }
+}
+
 /* Fills wrenches on nodes, generalized forces, and the scalars energy, dissipation and supply. */
 void pl_forces(pl_work *w, const double *q, const double *v) {
   const pl_tables *T = w->T;
@@ -47,6 +60,7 @@ void pl_forces(pl_work *w, const double *q, const double *v) {
   pl_relative_forces(w);
   pl_route_forces(w);
   pl_contact_forces(w);
+  push(w);
 }
 
 /* -= S_row' (X S_col or Vq_col) for one pair of nodes; X is the (a, b) block of a 6n x 6n matrix. */

@@ -61,7 +61,7 @@ void pl_parameter_change(pl_work *w, const double *constants, const double *para
       step *= PL_KINK_SHORTER;
       const double left =
           attempt(w, &own, constants, parameters, step, n, f, given, here, rest, shortest, k > 1 ? upward : above, &change);
-      constant = constant && left <= PL_KINK_CONSTANT * misfit && misfit <= PL_KINK_CONSTANT * left;
+      constant = constant && (k == 1 || (left <= PL_KINK_CONSTANT * before && before <= PL_KINK_CONSTANT * left));
       if (before < PL_KINK_BETTER * misfit && distance(n, shortest, shorter) <= PL_KINK_CONFIRMED * distance(n, shorter, first)) {
         memcpy(out, shorter, n * sizeof(double));
         constant = 0;

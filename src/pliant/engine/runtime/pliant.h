@@ -98,6 +98,13 @@ typedef struct pl_scratch {
   double energy, dissipation, supply;
 } pl_scratch;
 
+/* A force [N] and a moment [N*m], in world axes, on a point of a node, which a caller adds to the robot's own; the point is in the
+ * node's axes [m]. */
+typedef struct {
+  int node;
+  double point[3], force[3], moment[3];
+} pl_push;
+
 typedef struct pl_work {
   const pl_tables *T;
   pl_binding bound;          /* set by pl_bind, as are the pointers up to route_active */
@@ -116,9 +123,12 @@ typedef struct pl_work {
   double *force;                     /* wrench transmitted by each node, 6 */
   double *wrench;                    /* external wrench per node, 6 */
   double *tau;                       /* generalized force of coordinate forces, nv */
+  const pl_push *pushes;             /* of the caller, n_push */
+  int n_push;
   double energy, dissipation, supply;/* of interactions */
   /* articulated bodies */
   double *IA, *pA, *U, *D, *u; /* D holds D^-1; see articulated.c */
+  double *bulk, *least; /* mass and second moments of all that a node carries; what pivots of an element must exceed */
   /* tangents */
   double *B, *Vq, *Av, *Aq, *path;
   double *kernel_blocks; /* own blocks of nodes moved by kernels; see motion_kernels.h */

@@ -90,6 +90,7 @@ static void place(pl_work *w, pl_memory *m) {
   w->force = pl_doubles(m, 6 * nodes), w->wrench = pl_doubles(m, 6 * nodes), w->tau = pl_doubles(m, nv);
   w->IA = pl_doubles(m, FULL * nodes), w->pA = pl_doubles(m, COLUMN * nodes);
   w->U = pl_doubles(m, COLUMN * nv), w->D = pl_doubles(m, T->n_d), w->u = pl_doubles(m, nv);
+  w->bulk = pl_doubles(m, 2 * nodes), w->least = pl_doubles(m, T->max_k);
   w->B = pl_doubles(m, RATE * nodes), w->path = pl_doubles(m, (size_t)PL_PATH_ROWS * w->path_stride);
   w->BA = pl_doubles(m, 3 * COLUMN * nodes), w->HB = pl_doubles(m, 3 * nv);
   w->lanes = pl_doubles(m, 6 * PL_LANES * nodes), w->lanes_eta = pl_doubles(m, 3 * PL_LANES * nodes);

@@ -37,6 +37,9 @@ struct robot_robot {
   /* of robot_outputs */
   double accelerations[ROBOT_RATES + 1], forces[ROBOT_CONSTRAINTS + 1], carried[6 * ROBOT_CARRYING + 1];
   double contact_sums[PL_SUM_SIZE * ROBOT_QUESTIONS + 1];
+  /* of robot_set_push, and the frames that are pushed */
+  int push_count, push_frame[ROBOT_PUSHES];
+  pl_push pushes[ROBOT_PUSHES];
   /* recorded series; at the end two times for each position that a prescribed rate or acceleration leads to, then three for
    * each input that prescribes a position or a rate */
   double series_time[ROBOT_OWN_TIMES + 1], series_poly[PL_SERIES_TERMS * ROBOT_OWN_TIMES + 1];
@@ -62,6 +65,7 @@ static void bind(robot_robot *robot) {
   binding.constants = robot->constants, binding.parameters = robot->parameters;
   binding.held = robot->held, binding.input_kind = robot->input_kind, binding.input_series = robot->input_series;
   pl_bind(robot->work, &binding);
+  robot->work->pushes = robot->pushes, robot->work->n_push = robot->push_count;
 }
 
 robot_robot *robot_new(void) {
@@ -160,6 +164,37 @@ static void sort_switches(robot_robot *robot) {
   robot->switch_count = count;
 }
 
+/* Pushed frames are where their parameters place them on their nodes. */
+static void place_pushes(robot_robot *robot) {
+  for (int k = 0; k < robot->push_count; ++k)
+    memcpy(robot->pushes[k].point, robot->constants + robot_frame_constants[robot->push_frame[k]] + 9, 3 * sizeof(double));
+}
+
+int robot_set_push(robot_robot *robot, int frame, const double *force, const double *moment) {
+  if (frame < 0 || frame >= ROBOT_FRAMES) return ROBOT_BAD_ARGUMENT;
+  double F[6] = {0};
+  for (int i = 0; i < 6; ++i) {
+    if (i < 3 ? force : moment) F[i] = i < 3 ? force[i] : moment[i - 3];
+    if (!isfinite(F[i])) return ROBOT_BAD_ARGUMENT;
+  }
+  const int none = !(F[0] || F[1] || F[2] || F[3] || F[4] || F[5]);
+  int k = 0;
+  while (k < robot->push_count && robot->push_frame[k] != frame) ++k;
+  if (none && k == robot->push_count) return ROBOT_OK;
+  if (k == ROBOT_PUSHES) return ROBOT_BAD_ARGUMENT;
+  pl_push *push = robot->pushes + k;
+  if (none) *push = robot->pushes[--robot->push_count], robot->push_frame[k] = robot->push_frame[robot->push_count];
+  else {
+    push->node = robot_frame_node[frame];
+    memcpy(push->force, F, sizeof push->force), memcpy(push->moment, F + 3, sizeof push->moment);
+    if (k == robot->push_count) robot->push_frame[robot->push_count++] = frame;
+  }
+  robot->work->n_push = robot->push_count;
+  place_pushes(robot);
+  robot->started = 0;
+  return ROBOT_OK;
+}
+
 /* Everything that follows from the parameters. */
 static int update(robot_robot *robot) {
   if (!robot->stale) return ROBOT_OK;
@@ -170,6 +205,7 @@ static int update(robot_robot *robot) {
   for (int i = 0; i < ROBOT_SYMBOLIC_CONSTANTS; ++i)
     if (!isfinite(robot->symbolic[i])) return ROBOT_NOT_FINITE;
   for (int i = 0; i < ROBOT_SYMBOLIC_CONSTANTS; ++i) robot->constants[robot_symbolic_at[i]] = robot->symbolic[i];
+  place_pushes(robot);
   robot_evaluate_inputs(arg, inputs, w->kernel_iw, w->kernel_w, 0);
   for (int i = 0; i < ROBOT_INPUTS; ++i)
     if (!robot->input_is_set[i]) robot->held[i] = robot->input_value[i];
@@ -923,6 +959,7 @@ int robot_restore_state(robot_robot *robot, const void *bytes, size_t size) {
   if (status) return status == PL_OUT_OF_MEMORY ? status : ROBOT_BAD_ARGUMENT;
   memcpy((char *)robot + KEPT_AT, at, KEPT);
   pl_bind(robot->work, &robot->work->bound); /* the same arrays: derived quantities are recomputed */
+  robot->work->n_push = robot->push_count;
   pl_run_use_contacts(robot->run);
   return ROBOT_OK;
 }

@@ -16,6 +16,9 @@ extern "C" {
 #endif
 
 @enums@
+/* Frames that can be pushed at a time. */
+enum { ROBOT_PUSHES = 16 };
+
 /* What functions return: ROBOT_OK, or what went wrong. robot_message gives a sentence. */
 enum {
 @statuses@
@@ -62,6 +65,9 @@ double robot_input(robot_robot *, int input, double t);
 int robot_input_is_motion(int input);
 /* Gives an input back to what the model says: an expression of time, a recorded series, or its own value. */
 int robot_release_input(robot_robot *, int input);
+/* Pushes a frame's origin with a force [N] and a moment [N*m] in world axes, beside all forces of the model, until it is set again;
+ * null for none. Up to ROBOT_PUSHES frames at a time. They act in the simulation and in the equations below. */
+int robot_set_push(robot_robot *, int frame, const double *force, const double *moment);
 
 /* ---- Equations: functions of the time t [s] and the state (q, v), apart from the simulation ---------------------- *
  * Only where the model prescribes a rate or an acceleration do they take the position it has led to from the simulation, and

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import casadi as ca
 import numpy as np
 
+from pliant.parts.assembly.build import Build
 from pliant.parts.formula.base import Inertia
 from pliant.parts.geometry import se3, so3
 from pliant.parts.geometry.se3 import Pose
 from pliant.parts.motion import Fields
-
-if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
 
 
 def _symmetric(pose: Any, q: Any, c: Any) -> Any:

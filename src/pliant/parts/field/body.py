@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import casadi as ca
 import numpy as np
@@ -29,6 +29,7 @@ from pliant.language.base import Part, Problem
 from pliant.language.faults import Fault, SpecError
 from pliant.language.names import SurfaceName
 from pliant.language.scalar import Number, Scalar, Vector
+from pliant.parts.assembly.build import Build
 from pliant.parts.field import immersion
 from pliant.parts.field.base import add_added_mass, velocity_at, wrench_at
 from pliant.parts.field.hydrodynamics import Hull, sphere_wake
@@ -37,9 +38,6 @@ from pliant.parts.formula.base import Effect, FrameForce
 from pliant.parts.geometry import se3
 from pliant.parts.geometry.se3 import Pose
 from pliant.parts.motion import Fields
-
-if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
 
 Row: TypeAlias = tuple[Number, Number, Number, Number, Number, Number]
 Matrix: TypeAlias = tuple[Row, Row, Row, Row, Row, Row]
@@ -118,9 +116,10 @@ joints:
             return
         if self.buoyancy and hull is not None:
             immersed.add_buoyancy(hull)
-        immersed.add_drag()
+        added = immersed.added_mass()
+        immersed.add_drag(added)
         if self.has_added_mass:
-            immersed.add_added_mass()
+            add_added_mass(build, node, place, added)
 
 
 def _surface_hull(build: Build, name: str, body: str) -> tuple[int, Pose, Hull]:
@@ -290,8 +289,8 @@ class Immersion:
             constants = [*surface, *self.build.pose_entries(place), *map(plain, solid.size)]
             system.frame_force(solid.kind, [self.node], constants, 0, self.name)
 
-    def add_drag(self) -> None:
-        """Add drag, and what a current does."""
+    def add_drag(self, added: Any) -> None:
+        """Add drag, and what a current does to the displaced and the added mass."""
         given, build, hull = self.given, self.build, self.hull
         by_matrix = given.linear_drag is not None, given.quadratic_drag is not None
         density, viscosity = self.medium.density, self.medium.viscosity
@@ -324,13 +323,13 @@ class Immersion:
                 linear=[plain(x) for x in linear],
                 quadratic=[plain(x) for x in quadratic],
                 reynolds=plain(2 * density * hull.semi_axes[0] / viscosity) if is_sphere and hull is not None else 0.0,
-                added=se3.scalars(ca.densify(ca.SX(self._added()))),
+                added=se3.scalars(ca.densify(ca.SX(added))),
             ),
         ]
         build.system.frame_force(drag_force(kind), [self.node], constants, self.medium.signals, self.name)
 
-    def _added(self) -> Any:
-        """Added mass in the axes of the hull."""
+    def added_mass(self) -> Any:
+        """Added mass in the axes of the hull: of one that floats, by its immersed share at the start."""
         if not self.given.has_added_mass:
             return ca.DM.zeros(6, 6)
         if self.given.added_mass is not None:
@@ -345,11 +344,12 @@ class Immersion:
         level = self.medium.constants[self.medium.kind.fields.at["surface"]]
         axes = ca.vertcat(*self.hull.semi_axes)
         part = immersion.ellipsoid(axes, ca.dot(up, p) - level, R.T @ up)
+        if self.build.nominal(part.volume) == 0:
+            self.build.remarks.append(
+                f"the body '{self.name}' is above the fluid at the start, so its added mass is zero, also where it dives in "
+                "(start it where it floats, or give `fluid: {added_mass: ...}`)"
+            )
         return M * (part.volume / (4 / 3 * np.pi * axes[0] * axes[1] * axes[2]))
-
-    def add_added_mass(self) -> None:
-        """Add the inertia of the fluid that moves with the body."""
-        add_added_mass(self.build, self.node, self.place, self._added())
 
 
 LIFT = Fields("lift:3", "point:3")

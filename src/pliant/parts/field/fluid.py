@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import casadi as ca
 
 from pliant.language.base import Part, Problem, not_negative
 from pliant.language.scalar import Density, Length, Scalar, SpeedField, Viscosity
+from pliant.parts.assembly.build import Build
 from pliant.parts.field.medium import Medium, MediumKind
 from pliant.parts.field.rod import RodFluid
-
-if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
 
 
 class Fluid(Part):

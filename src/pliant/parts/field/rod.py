@@ -27,7 +27,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import casadi as ca
 import numpy as np
@@ -36,6 +36,8 @@ from pydantic import StrictBool
 from pliant.language.base import OneOrList, Part, Problem, not_negative, positive
 from pliant.language.faults import Fault, SpecError
 from pliant.language.scalar import Length, Number, Scalar, Viscosity
+from pliant.parts.assembly.build import Build
+from pliant.parts.assembly.entries import RodPiece, RodSpan
 from pliant.parts.field.base import (
     ON_SPAN,
     POINTS,
@@ -52,10 +54,6 @@ from pliant.parts.formula.base import Effect, FrameForce, Inertia, world_jacobia
 from pliant.parts.geometry import se3, so3
 from pliant.parts.motion import Fields
 from pliant.parts.section.base import GeometricSection, HoledSection, OneSection
-
-if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
-    from pliant.engine.model.entries import RodPiece, RodSpan
 
 BOTH_WAYS = Annotated[tuple[Number, Number], OneOrList(2)]
 
@@ -444,7 +442,7 @@ class _RodInFluid:
         places = places or [k / max(len(names) - 1, 1) for k in range(len(names))]
         outlines = []
         for x, section in zip(places, names, strict=True):
-            found = outline_of(build.robot.sections[section], given, build)  # type: ignore[arg-type]
+            found = outline_of(build.robot.sections[section], given, build)
             if found is None:
                 text = f"the section '{section}' of the rod has no outline on which the fluid could act"
                 hint = "add `fluid: {diameter: ...}` to the rod, or `fluid: {immersed: false}`"
@@ -523,9 +521,11 @@ class _RodInFluid:
             return 0.0, 0.0
         thin = outline.perimeter / math.pi / self.length
         slender = ca.log(1 / thin)
-        across = 4 * math.pi * viscosity / (slender + 0.839 + 0.185 * thin + 0.233 * thin**2)
-        along = 2 * math.pi * viscosity / ca.fmax(slender - 0.207 + 0.980 * thin - 0.133 * thin**2, 0.1)
-        if self.given.viscous_drag is not None:
+        across = 4 * math.pi / (slender + 0.839 + 0.185 * thin + 0.233 * thin**2)
+        along = 2 * math.pi / ca.fmax(slender - 0.207 + 0.980 * thin - 0.133 * thin**2, 0.1)
+        if self.given.viscous_drag is None:
+            across, along = across * viscosity, along * viscosity
+        else:
             along = along / across * self.build.value(self.given.viscous_drag)
             across = self.build.value(self.given.viscous_drag)
         if self.given.drag_ratio is not None:

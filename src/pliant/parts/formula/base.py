@@ -8,7 +8,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from pliant.parts.geometry import se3
+from pliant.parts.geometry import se3, so3
 from pliant.parts.geometry.se3 import Pose
 from pliant.parts.motion import CoordinatePart, Fields, Functions, Vector, WithCoordinates
 
@@ -119,6 +119,14 @@ def world_jacobian(expression: Any, poses: Sequence[Pose]) -> Any:
     """Derivative of an expression of symbolic poses with respect to world-side increments, columns by frame."""
     columns = [ca.jacobian(expression, ca.vertcat(ca.vec(R), p)) @ se3.pose_rates((R, p)) for R, p in poses]
     return ca.horzcat(*columns)
+
+
+def vector_rates(attached: AttachedVector, vector: Any, frames: int) -> Any:
+    """3 x 6k: derivative of an attached vector with respect to the frames' increments."""
+    blocks = [ca.SX(3, 6) for _ in range(frames)]
+    translation = ca.DM.eye(3) if attached.is_point else ca.SX(3, 3)
+    blocks[attached.frame] = ca.horzcat(translation, -so3.hat(vector))
+    return ca.horzcat(*blocks)
 
 
 def meeting_square(*points: Any, share: float = SMOOTHING.meeting) -> Any:

@@ -148,15 +148,9 @@ def relative_deformation(
 
 
 def relative_chain(
-    name: str,
-    *,
-    elements: int,
-    constants: int,
-    signals: int,
-    deformation: Deformation,
-    shared: Callable[[Any, Any], tuple[Any, Any]],
-    law: Callable[[Any, Any, Any, Any, Any], Effect],
-) -> FrameForce:
+    name: str, *, elements: int, constants: int, signals: int, deformation: Deformation,
+    shared: Callable[[Any, Any], tuple[Any, Any]], law: Callable[[Any, Any, Any, Any, Any], Effect],
+) -> FrameForce:  # fmt: skip
     """Forces between neighbours among `elements` + 1 frames that also depend on a mean over all of them.
 
     `constants` and `deformation` of each element are as in `relative_force`; `shared(deformation, constants)` returns an
@@ -251,7 +245,7 @@ def _world_tangent(first: Pose, seen: Any, wrench: Any, K: Any, C: Any, S: Any) 
     # the relative twist changes by the increment's rate and by `delta x` the second frame's twist
     K = K - C @ _twist_matrix(seen)
     # the second end's wrench is convected with the second frame, but is given in the first one's axes
-    turning = _wrench_matrix(wrench)
+    turning = wrench_matrix(wrench)
     out, K_a, K_b, C_w = _wrench_axes(first), K, K + turning, C
     into = _inverse_twist_axes(first)
     K_a, K_b, C_w, S = out @ K_a @ into, out @ K_b @ into, out @ C_w @ into, out @ S
@@ -313,7 +307,7 @@ def _twist_matrix(twist: Any) -> Any:
     return ca.blockcat([[w, v], [ca.SX(3, 3), w]])
 
 
-def _wrench_matrix(wrench: Any) -> Any:
+def wrench_matrix(wrench: Any) -> Any:
     """X with `X delta = -(delta x* wrench)`."""
     f, n = so3.hat(wrench[0:3]), so3.hat(wrench[3:6])
     return ca.blockcat([[ca.SX(3, 3), f], [f, n]])

@@ -1,11 +1,9 @@
 """Coordinates: the free motions of joints, with start, spring, damper, input or prescribed motion, and the forces on them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 import casadi as ca
 
@@ -45,6 +43,7 @@ from pliant.language.scalar import (
     TorqueSignalVector,
     Value,
 )
+from pliant.parts.assembly.build import Build
 from pliant.parts.formula.base import (
     STOPS,
     CoordinateForce,
@@ -57,10 +56,6 @@ from pliant.parts.formula.base import (
 )
 from pliant.parts.geometry import so3
 from pliant.parts.motion import CoordinatePart, Fields, Quaternion, Vector
-
-if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
-
 
 FRICTION = Fields("size", "slip_speed")
 

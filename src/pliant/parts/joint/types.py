@@ -1,11 +1,9 @@
 """Joints: their base, those with fixed axes (revolute, prismatic, universal, cylindrical, planar, ...), and chains."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 import casadi as ca
 from pydantic import Field
@@ -15,13 +13,11 @@ from pliant.language.dimension import LENGTH, NUMBER, Dimension
 from pliant.language.names import FrameName
 from pliant.language.placement import Axis, AxisRotation, Placement
 from pliant.language.scalar import Angle, Length, Number
+from pliant.parts.assembly.build import Build
 from pliant.parts.geometry import se3, so3
 from pliant.parts.geometry.se3 import Pose
 from pliant.parts.joint.coordinate import AngleCoordinate, Coordinate, LengthCoordinate, Orientation
 from pliant.parts.motion import FREE, ROTATION, SCREW, Motion, rotation_vector_motion
-
-if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import casadi as ca
 import numpy as np
@@ -23,6 +23,7 @@ from pliant.language.names import FrameName, MaterialName, Name, SectionName
 from pliant.language.placement import Placement
 from pliant.language.scalar import ForceSignal, Length, Mass, Number, Quantity, Repeated, Scalar, Time
 from pliant.language.source import FileProblem, Source
+from pliant.parts.assembly.build import Build
 from pliant.parts.formula import relative
 from pliant.parts.formula.base import Effect, FrameForce, power_law
 from pliant.parts.geometry import se3, so3
@@ -31,10 +32,6 @@ from pliant.parts.mesh.drawing import LabelledSet, Lattice, MeshDrawing, NodeSet
 from pliant.parts.motion import Fields
 from pliant.parts.rod import RodModel
 from pliant.parts.section.base import MaterialValues, OneSection, SectionProperties
-
-if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
-
 
 Viscosity = Annotated[Scalar, Quantity(dim.FORCE * dim.TIME)]
 
@@ -247,15 +244,9 @@ def edge_stiffness(section: SectionProperties, length: Any) -> Any:
     between = -shear / sheared + length**2 / 12 * (bend / bent)
     transverse = length / (softness_x * softness_y - between**2)
     return ca.vertcat(
-        transverse * softness_y,
-        transverse * softness_x,
-        stretch / length,
-        bend_x / length,
-        bend_y / length,
-        twist / length,
-        -transverse * between,
-        bend / length,
-    )
+        transverse * softness_y, transverse * softness_x, stretch / length, bend_x / length, bend_y / length,
+        twist / length, -transverse * between, bend / length,
+    )  # fmt: skip
 
 
 ALL, ENDS = "all", "ends"

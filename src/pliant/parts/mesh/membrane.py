@@ -1,9 +1,7 @@
 """Membrane: point masses connected by ropes. It resists stretching only."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import casadi as ca
 import numpy as np
@@ -14,15 +12,13 @@ from pliant.language.arrays import distinct
 from pliant.language.base import Problem
 from pliant.language.names import Name
 from pliant.language.scalar import Number, Quantity, Scalar
+from pliant.parts.assembly.build import Build
 from pliant.parts.formula.base import FrameForce
 from pliant.parts.geometry import se3
 from pliant.parts.geometry.se3 import Pose, columns, scalars
 from pliant.parts.link import DRIVEN_ROPE, ROPE, axial_length, driven_rope_force, rope_force
 from pliant.parts.mesh.base import EdgesBase, MembraneEdges, MeshBase, PlacedMesh, section_properties
 from pliant.parts.motion import TRANSLATION
-
-if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
 
 Force = Annotated[Scalar, Quantity(dim.FORCE)]
 

@@ -1,10 +1,8 @@
 """Shell: small rigid bodies connected by beams. It resists stretching, bending, shearing and twisting."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import casadi as ca
 import numpy as np
@@ -16,6 +14,7 @@ from pliant.language.base import Problem
 from pliant.language.names import Name
 from pliant.language.placement import Axis
 from pliant.language.scalar import Quantity, Scalar
+from pliant.parts.assembly.build import Build
 from pliant.parts.constraint import CONSTANTS as CLOSING
 from pliant.parts.constraint import ROWS as SIX
 from pliant.parts.constraint import frame_constraint
@@ -39,9 +38,6 @@ from pliant.parts.rod.properties import RodProperties, Station
 from pliant.parts.rod.shape import constant_strain
 from pliant.parts.rod.strains import ALL
 from pliant.parts.section.base import SectionProperties
-
-if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
 
 Inertia = Annotated[Scalar, Quantity(dim.INERTIA)]
 PARALLEL = 1e-6

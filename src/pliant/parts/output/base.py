@@ -21,39 +21,12 @@ from pliant.language.parameter import TIME, parameter_dimensions
 from pliant.language.scalar import Formula, Repeated
 from pliant.language.syntax import Symbol, parse, symbols, to_text
 from pliant.language.units import parse_unit
+from pliant.parts.assembly.build import Build
+from pliant.parts.assembly.entries import PartsByName, SectionState, StrainSample
+from pliant.parts.assembly.system import CoordinateForceInstance, FrameForceInstance
 
 if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
     from pliant.engine.model.model import Model
-    from pliant.engine.model.system import CoordinateForceInstance, FrameForceInstance
-    from pliant.parts.rod.stations import SectionState, StrainSample
-
-
-class PartsByName(Protocol):
-    """A flat robot as outputs see it: its parts by name."""
-
-    @property
-    def parameters(self) -> Mapping[str, Any]: ...
-    @property
-    def sections(self) -> Mapping[str, Any]: ...
-    @property
-    def bodies(self) -> Mapping[str, Any]: ...
-    @property
-    def joints(self) -> Mapping[str, Any]: ...
-    @property
-    def rods(self) -> Mapping[str, Any]: ...
-    @property
-    def meshes(self) -> Mapping[str, Any]: ...
-    @property
-    def links(self) -> Mapping[str, Any]: ...
-    @property
-    def tendons(self) -> Mapping[str, Any]: ...
-    @property
-    def contacts(self) -> Mapping[str, Any]: ...
-    @property
-    def constraints(self) -> Mapping[str, Any]: ...
-    @property
-    def outputs(self) -> Mapping[str, Any]: ...
 
 
 @dataclass(frozen=True)

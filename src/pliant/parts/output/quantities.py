@@ -19,12 +19,13 @@ from pliant.language.names import (
     TendonName,
     ThingName,
 )
+from pliant.parts.assembly.build import Build
+from pliant.parts.assembly.entries import PartsByName
 from pliant.parts.formula.base import world_jacobian
 from pliant.parts.geometry import so3
-from pliant.parts.output.base import CONTACT_SUMS, ContactQuery, OutputBase, PartsByName, Symbols, component
+from pliant.parts.output.base import CONTACT_SUMS, ContactQuery, OutputBase, Symbols, component
 
 if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
     from pliant.engine.model.model import Model
 
 

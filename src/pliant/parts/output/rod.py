@@ -12,12 +12,13 @@ from pliant.language.base import Problem
 from pliant.language.faults import Fault, SpecError
 from pliant.language.names import MeshName, RodName
 from pliant.language.scalar import Length, Scalar
-from pliant.parts.output.base import OutputBase, PartsByName, Symbols, component
+from pliant.parts.assembly.build import Build
+from pliant.parts.assembly.entries import PartsByName
+from pliant.parts.output.base import OutputBase, Symbols, component
 from pliant.parts.rod.stations import station
 from pliant.parts.rod.strains import Free, held_strains, named
 
 if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
     from pliant.engine.model.model import Model
 
 UNITS = {

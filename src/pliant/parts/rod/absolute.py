@@ -12,6 +12,7 @@ import casadi as ca
 
 from pliant.language.base import Problem
 from pliant.language.scalar import Scalar
+from pliant.parts.assembly.build import Build
 from pliant.parts.formula.base import Effect, FrameForce
 from pliant.parts.formula.relative import relative_chain, relative_deformation, relative_force
 from pliant.parts.geometry import se3, so3
@@ -24,7 +25,6 @@ from pliant.parts.rod.stations import ROUND_OFF
 from pliant.parts.rod.strains import ALL, IN_PLANE, LABELS, Free, Plane, plane_of
 
 if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
     from pliant.parts.rod.rod import Rod
 
 
@@ -221,12 +221,9 @@ def name_frames(build: Build, rod: RodProperties, places: Sequence[Place], frame
 
 
 def add_elements(
-    build: Build,
-    rod: RodProperties,
-    places: Sequence[tuple[int, Pose]],
-    constants: Sequence[Sequence[Any]],
+    build: Build, rod: RodProperties, places: Sequence[tuple[int, Pose]], constants: Sequence[Sequence[Any]],
     force: Callable[..., FrameForce],
-) -> list[tuple[int, int, int]]:
+) -> list[tuple[int, int, int]]:  # fmt: skip
     """Add the elements between neighbouring sections, each with its constants; `force(elements=n)` is the force of n successive
     ones.
 
@@ -285,11 +282,6 @@ def element_or_chain(
         return at.length * (1 + e[2] - at.rest[2]), at.length
 
     return relative_chain(
-        f"{name}_{elements}_joined",
-        elements=elements,
-        constants=fields.size,
-        signals=signals,
-        deformation=strain,
-        shared=shared,
-        law=answer,
-    )
+        f"{name}_{elements}_joined", elements=elements, constants=fields.size, signals=signals, deformation=strain,
+        shared=shared, law=answer,
+    )  # fmt: skip

@@ -13,13 +13,13 @@ import casadi as ca
 from pliant.language.base import Part, Problem
 from pliant.language.faults import Fault, SpecError
 from pliant.language.scalar import Scalar
+from pliant.parts.assembly.build import Build
 from pliant.parts.geometry.se3 import Pose
 from pliant.parts.rod.properties import RodProperties
 from pliant.parts.rod.stations import ROUND_OFF
 from pliant.parts.rod.strains import ALL, Free
 
 if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
     from pliant.parts.rod.rod import Rod
 
 
@@ -70,13 +70,9 @@ TURN_SHARE = 0.95
 
 
 def limit_turns(
-    build: Build,
-    rod: RodProperties,
-    places: Sequence[tuple[int, Pose]],
-    arc_lengths: Sequence[Any],
-    limit: float,
+    build: Build, rod: RodProperties, places: Sequence[tuple[int, Pose]], arc_lengths: Sequence[Any], limit: float,
     hint: str,
-) -> None:
+) -> None:  # fmt: skip
     """Limit the rotation between neighbouring sections to `limit` [rad]: reject shapes beyond it, and monitor analyses."""
     if rod.curve.straight is None:
         arc_lengths = build.nominals(ca.vertcat(*arc_lengths)).ravel().tolist()

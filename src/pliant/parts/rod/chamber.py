@@ -1,21 +1,16 @@
 """Chambers and muscles along a rod: pressure or force in, axial force and bending moment out."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations_with_replacement, permutations
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import Annotated, Any, Self
 
 import casadi as ca
 from pydantic import Field, model_validator
 
 from pliant.language.base import Problem, fault
 from pliant.language.scalar import Angle, Area, Compliance, ForceSignal, Length, PressureSignal, Repeated, Scalar
-
-if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
-
+from pliant.parts.assembly.build import Build
 
 PAIRS = tuple(combinations_with_replacement(range(3), 2))
 TRIPLES = tuple(combinations_with_replacement(range(3), 3))

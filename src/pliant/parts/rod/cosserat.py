@@ -16,6 +16,8 @@ from pydantic import Field
 
 from pliant.language.base import Problem
 from pliant.language.scalar import Scalar
+from pliant.parts.assembly.build import Build
+from pliant.parts.assembly.entries import SectionState
 from pliant.parts.formula.base import Effect, FrameForce
 from pliant.parts.formula.relative import ENDS
 from pliant.parts.geometry import so3
@@ -35,11 +37,10 @@ from pliant.parts.rod.base import RodModelBase
 from pliant.parts.rod.chamber import signal_word
 from pliant.parts.rod.properties import RodProperties, add_lumped_masses
 from pliant.parts.rod.section_law import Law, constants_of, section_effect
-from pliant.parts.rod.stations import SectionState, note_sample, section_state
+from pliant.parts.rod.stations import note_sample, section_state
 from pliant.parts.rod.strains import Free
 
 if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
     from pliant.parts.rod.rod import Rod
 
 Map = Literal["logarithm", "midpoint", "published"]

@@ -54,6 +54,8 @@ from pydantic import Field
 from pliant.language.base import Problem
 from pliant.language.evaluate import depends_on_state
 from pliant.language.scalar import Scalar
+from pliant.parts.assembly.build import Build
+from pliant.parts.assembly.entries import SectionState
 from pliant.parts.formula.base import Effect, FrameForce, Inertia, power_law
 from pliant.parts.formula.relative import ENDS, helical_force
 from pliant.parts.geometry import se3, so3
@@ -75,12 +77,11 @@ from pliant.parts.rod.base import RodModelBase
 from pliant.parts.rod.chamber import STEADY, actuation, signal_word
 from pliant.parts.rod.properties import GAUSS, RodProperties, add_lumped_masses, lumped_pieces
 from pliant.parts.rod.section_law import Law, constants_of, joins_pieces, relative_stiffness, section_effect
-from pliant.parts.rod.stations import SectionState, material_wrench, note_sample
+from pliant.parts.rod.stations import material_wrench, note_sample
 from pliant.parts.rod.strains import LABELS, Free
 from pliant.parts.section.base import SectionProperties
 
 if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
     from pliant.parts.rod.rod import Rod
 
 
@@ -644,12 +645,9 @@ def add_consistent_masses(build: Build, rod: RodProperties, stations: Mesh, plac
         if rod.has_drag:
             (near, near_end), (far, far_end) = places[k : k + 2]
             constants = DRAGGED.write(
-                first=build.pose_entries(near_end),
-                second=build.pose_entries(far_end),
-                length=length,
-                tangent=numbers["tangent"],
-                drag=[rod.mass_damping * mass for mass in numbers["mass"]],
-            )
+                first=build.pose_entries(near_end), second=build.pose_entries(far_end), length=length,
+                tangent=numbers["tangent"], drag=[rod.mass_damping * mass for mass in numbers["mass"]],
+            )  # fmt: skip
             build.system.frame_force(DRAG, [rod.node, near, far], constants, 0, rod.name)
     # for pictures of the mass
     build.later_rod_pieces(rod.name, partial(lumped_pieces, rod, places, stations.arc_lengths, stations.fractions))

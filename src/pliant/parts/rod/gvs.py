@@ -32,6 +32,8 @@ from pydantic import Field
 
 from pliant.language.base import Part, Problem, ValueOrPart
 from pliant.language.scalar import Scalar
+from pliant.parts.assembly.build import Build
+from pliant.parts.assembly.system import Element
 from pliant.parts.geometry import se3, so3
 from pliant.parts.geometry.se3 import Pose
 from pliant.parts.motion import Fields, Motion, Vector
@@ -44,8 +46,6 @@ from pliant.parts.rod.section_law import joins_pieces
 from pliant.parts.rod.strains import LABELS, Free, all_six, held_strains, is_zero, named, spelled
 
 if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
-    from pliant.engine.model.system import Element
     from pliant.parts.rod.rod import Rod
 
 
@@ -416,15 +416,9 @@ rods:
         return started
 
     def _pieces(
-        self,
-        rod: RodProperties,
-        element: Element,
-        basis: StrainBasis,
-        held: _FixedStrains,
-        started: list[Any],
-        length: Any,
-        span: tuple[float, float],
-    ) -> Iterator[RodPiece]:
+        self, rod: RodProperties, element: Element, basis: StrainBasis, held: _FixedStrains, started: list[Any],
+        length: Any, span: tuple[float, float],
+    ) -> Iterator[RodPiece]:  # fmt: skip
         """Points of an element: one more than required for a uniform rod with a linear law."""
         # a law that joins all pieces has the same number of points in every element
         split = not joins_pieces(rod.law)

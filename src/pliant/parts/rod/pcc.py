@@ -17,6 +17,9 @@ from pydantic import Field, StrictBool
 from pliant.language.base import OneOrList, Problem
 from pliant.language.names import Name
 from pliant.language.scalar import Length, Scalar, Value
+from pliant.parts.assembly.build import Build
+from pliant.parts.assembly.entries import SectionState
+from pliant.parts.assembly.system import Element
 from pliant.parts.formula.base import CoordinateForce, Effect, Inertia
 from pliant.parts.geometry import se3, so3
 from pliant.parts.geometry.se3 import Pose
@@ -28,12 +31,10 @@ from pliant.parts.rod.chamber import actuation, signal_word
 from pliant.parts.rod.pcs import frames_on_segment
 from pliant.parts.rod.pieces import PieceKind, PieceState, RodPiece, add_pieces
 from pliant.parts.rod.properties import RodProperties
-from pliant.parts.rod.stations import SectionState, gauss_between, note_sample
+from pliant.parts.rod.stations import gauss_between, note_sample
 from pliant.parts.rod.strains import LABELS, Free
 
 if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
-    from pliant.engine.model.system import Element
     from pliant.parts.rod.rod import Rod
 
 SERIES_BELOW = 20.0
@@ -116,19 +117,10 @@ def arc_integrals(s: Any, c: Sequence[Any]) -> ArcIntegrals:
     c0, c1, c2, c3, c4, c5, c6, c7, *_ = c
     squared = (c4 - 3 * c5 + c2 * c3) / 2
     return ArcIntegrals(
-        alpha=c3,
-        beta=c2,
-        gamma=c4,
-        alpha_alpha=squared,
-        alpha_beta=c2 * c2 / 2,
-        beta_beta=(c2 + c3 - s * c2 * c3) / 2,
-        gamma_gamma=(5 * c7 - 3 * c6 + c4 / 6 + c5 / 2 - s * c4 * c5) / 2,
-        alpha_beta_s=-c3 * c3 / 4,
-        kappa=c5,
-        c_c=(1 + c0 * c1) / 2,
-        c_alpha=c3 - s * squared,
-        c_beta=c1 * c1 / 2,
-    )
+        alpha=c3, beta=c2, gamma=c4, alpha_alpha=squared, alpha_beta=c2 * c2 / 2,
+        beta_beta=(c2 + c3 - s * c2 * c3) / 2, gamma_gamma=(5 * c7 - 3 * c6 + c4 / 6 + c5 / 2 - s * c4 * c5) / 2,
+        alpha_beta_s=-c3 * c3 / 4, kappa=c5, c_c=(1 + c0 * c1) / 2, c_alpha=c3 - s * squared, c_beta=c1 * c1 / 2,
+    )  # fmt: skip
 
 
 MOTION_ORDERS = 8

@@ -4,18 +4,17 @@ The coordinates of each segment are its free strains, up to six; its end follows
 strain.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import casadi as ca
 from pydantic import Field
 
+from pliant.parts.assembly.build import Build
 from pliant.parts.geometry import se3, so3
 from pliant.parts.geometry.se3 import Pose
 from pliant.parts.motion import Motion
@@ -34,10 +33,6 @@ from pliant.parts.rod.pieces import (
 from pliant.parts.rod.properties import RodProperties, add_piece_of_mass
 from pliant.parts.rod.stations import ROUND_OFF, gauss_between
 from pliant.parts.rod.strains import ALL, Free
-
-if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
-
 
 Map = Literal["exponential", "published"]
 

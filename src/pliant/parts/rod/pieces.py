@@ -10,15 +10,16 @@ Fixed strains are constants of a segment. If they are all zero for all parameter
 their kernels are shorter.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import casadi as ca
 
+from pliant.parts.assembly.build import Build
+from pliant.parts.assembly.entries import SectionState
+from pliant.parts.assembly.system import Element
 from pliant.parts.formula.base import CoordinateForce, Effect, joined
 from pliant.parts.geometry import se3, so3
 from pliant.parts.geometry.se3 import Pose
@@ -26,12 +27,8 @@ from pliant.parts.motion import CoordinatePart, Fields, Motion, Vector
 from pliant.parts.rod.chamber import signal_word
 from pliant.parts.rod.properties import RodProperties
 from pliant.parts.rod.section_law import Law, constants_of, joins_pieces, mean_stretch, section_effect
-from pliant.parts.rod.stations import SectionState, note_sample, section_state
+from pliant.parts.rod.stations import note_sample, section_state
 from pliant.parts.rod.strains import ALL, LABELS, Free, all_six, held_strains, is_zero, spelled
-
-if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
-    from pliant.engine.model.system import Element
 
 
 @dataclass(frozen=True)
@@ -201,13 +198,9 @@ def segment_piece(
 
 
 def segment_motion(
-    name: str,
-    pose: PoseOfStrains,
-    free: Free,
-    held: int,
-    twists: Callable[[Any, Any], Any] | None = None,
+    name: str, pose: PoseOfStrains, free: Free, held: int, twists: Callable[[Any, Any], Any] | None = None,
     acceleration: Callable[[Any, Any, Any], Any] | None = None,
-) -> Motion:
+) -> Motion:  # fmt: skip
     """A motion by the free strains. Constants: a length [m], then `held` values of the fixed strains.
 
     `twists` of the same arguments as `pose`: twist of the end in base axes per unit rate of each of the six strains;

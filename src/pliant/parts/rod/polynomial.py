@@ -26,6 +26,8 @@ from pydantic import Field
 
 from pliant.language.base import Problem
 from pliant.language.scalar import Scalar
+from pliant.parts.assembly.build import Build
+from pliant.parts.assembly.system import Element
 from pliant.parts.geometry import se3, so3
 from pliant.parts.geometry.se3 import Pose
 from pliant.parts.motion import CoordinatePart, Fields, Motion, Quaternion, Vector
@@ -37,8 +39,6 @@ from pliant.parts.rod.properties import RodProperties, add_piece_of_mass
 from pliant.parts.rod.strains import Free, Plane, plane_of
 
 if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
-    from pliant.engine.model.system import Element
     from pliant.parts.rod.rod import Rod
 
 Orientation = Literal["four", "three"]
@@ -298,12 +298,9 @@ def polynomial_motion(kind: Polynomials) -> Motion:
     if kind.plane is not None:
         space, rates = polynomial_motion(kind.in_space), kind.rates_in_space()
         return Motion(
-            str(kind),
-            kind.parts,
-            space.constants,
-            lambda q, c: space.pose(kind.embedded(q), c),
+            str(kind), kind.parts, space.constants, lambda q, c: space.pose(kind.embedded(q), c),
             lambda q, c: space.twist_per_rate(kind.embedded(q), c) @ rates,
-        )
+        )  # fmt: skip
     orientation, parts = kind.orientation, kind.parts
     fields = Fields("arc_length", f"displacements:{kind.displacements}", f"turns:{kind.order + 1}")
     size = 3 * kind.displacements

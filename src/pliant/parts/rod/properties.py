@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
+from pliant.parts.assembly.build import Build
 from pliant.parts.geometry import se3
 from pliant.parts.geometry.se3 import Pose, scalars
 from pliant.parts.rod.chamber import STEADY, VARYING
@@ -18,11 +19,10 @@ from pliant.parts.rod.section_law import FibreSection, Law, StrainFactors, const
 from pliant.parts.rod.shape import Curve, constant_strain
 from pliant.parts.rod.stations import ROUND_OFF, divide, gauss_between, parts_between, product_weights
 from pliant.parts.rod.strains import LABELS, Free
-from pliant.parts.section.base import MaterialValues, OneSection, SectionProperties
+from pliant.parts.section.base import GeometricSection, MaterialValues, OneSection, SectionProperties
 from pliant.parts.section.material import FIBRE_LAWS, standardized
 
 if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
     from pliant.parts.rod.rod import Rod
     from pliant.parts.section.material import Material
 
@@ -221,16 +221,12 @@ class RodProperties:
         if self.fibres:
             numbers["fibres"] = list(self._along(self.fibres, x, lambda given: given))
         return layout.write(
-            length=length,
-            stiffness=section.stiffness,
-            coupling=section.coupling,
-            rest=rest,
-            damping=self.damping(x),
-            power=self.damping_power,
-            **numbers,
-        )
+            length=length, stiffness=section.stiffness, coupling=section.coupling, rest=rest, damping=self.damping(x),
+            power=self.damping_power, **numbers,
+        )  # fmt: skip
 
-    def _along(self, stations: Stations, x: float, numbers: Callable[[Any], Sequence[Any]]) -> Sequence[Any]:
+    @staticmethod
+    def _along(stations: Stations, x: float, numbers: Callable[[Any], Sequence[Any]]) -> Sequence[Any]:
         """Numbers interpolated between stations."""
         k = max((k for k, station in enumerate(stations) if station.x <= x), default=0)
         if k == len(stations) - 1:
@@ -239,6 +235,12 @@ class RodProperties:
         share = (x - a.fraction) / (b.fraction - a.fraction)
         first, second = (ca.vertcat(*numbers(station.what)) for station in (a, b))
         return scalars((1 - share) * first + share * second)
+
+
+def along(given: Sequence[Any]) -> Stations:
+    """Stations at equal distances from base to tip."""
+    gaps = max(len(given) - 1, 1)
+    return tuple(Station(k / gaps, k / gaps, item) for k, item in enumerate(given))
 
 
 def rod_properties(rod: Rod, name: str, build: Build) -> RodProperties:
@@ -258,35 +260,20 @@ def rod_properties(rod: Rod, name: str, build: Build) -> RodProperties:
     attachments = {frame: value(place.at) for frame, place in rod.frames.items()} | build.reserved_frames(name)
     places = build.nominals(ca.vertcat(*attachments.values()) / length).ravel() if attachments else ()
 
-    def along(given: Sequence[Any]) -> Stations:
-        gaps = max(len(given) - 1, 1)
-        return tuple(Station(k / gaps, k / gaps, item) for k, item in enumerate(given))
-
-    sections = _sections(rod, build, along)
+    sections = _sections(rod, build)
     law, fibres = _over_fibres(rod, build, law, sections)
     return RodProperties(
-        name=name,
-        node=node,
-        placement=placement,
-        length=length,
-        curve=curve,
-        stress_free=rod.stress_free,
-        rest=rest,
+        name=name, node=node, placement=placement, length=length, curve=curve, stress_free=rod.stress_free, rest=rest,
         sections=sections,
         materials=along([material_entries(build.robot.materials[given], build.value) for given in rod.material]),
-        dampings=along([tuple(map(value, six)) for six in rod.damping]),
-        stiffness_factors=factors,
-        damping_power=tuple(map(value, rod.damping_power)),
-        law=law,
-        law_numbers=along([numbers]) if numbers else _law_numbers(rod, build, along),
-        fibres=fibres,
-        free=rod.free_strains(),
-        attachments=attachments,
+        dampings=along([tuple(map(value, six)) for six in rod.damping]), stiffness_factors=factors,
+        damping_power=tuple(map(value, rod.damping_power)), law=law,
+        law_numbers=along([numbers]) if numbers else _law_numbers(rod, build), fibres=fibres,
+        free=rod.free_strains(), attachments=attachments,
         places=dict(zip(attachments, map(float, places), strict=True)),
-        actuation=build.add_signal_expressions(signals) if signals else None,
-        signals=len(signals),
+        actuation=build.add_signal_expressions(signals) if signals else None, signals=len(signals),
         nominal=build.nominal,
-    )
+    )  # fmt: skip
 
 
 def _signals(rod: Rod, build: Build) -> list[Any]:
@@ -316,7 +303,7 @@ def _stiffness_factors(rod: Rod, name: str, build: Build) -> tuple[tuple[Any, ..
     return factors, StrainFactors(formulas), tuple(number for factor in given for number in factor.numbers)
 
 
-def _law_numbers(rod: Rod, build: Build, along: Callable[[Sequence[Any]], Stations]) -> Stations:
+def _law_numbers(rod: Rod, build: Build) -> Stations:
     """Numbers of a rod's law from its materials; empty if it has none."""
     law = FIBRE_LAWS.get(rod.law)
     if law is None or not law.size:
@@ -324,19 +311,34 @@ def _law_numbers(rod: Rod, build: Build, along: Callable[[Sequence[Any]], Statio
     return along([tuple(law.numbers_of(build.robot.materials[given], build.value)) for given in rod.material])
 
 
-def _sections(rod: Rod, build: Build, along: Callable[[Sequence[Any]], Stations]) -> Stations:
+def _sections(rod: Rod, build: Build) -> Stations:
     """The sections of a rod, at arc lengths given by a table or equidistant for a list."""
 
     def maker(section: OneSection) -> Callable[[MaterialValues | None], SectionProperties]:
         return lambda material: section.properties(build.value, material)
 
-    makers = [maker(section) for section in _single_sections(rod, build)]
+    return _placed(rod, build, [maker(section) for section in _single_sections(rod, build)])
+
+
+def _placed(rod: Rod, build: Build, given: Sequence[Any]) -> Stations:
+    """Values of the sections of a rod at their places along it."""
     stations = build.robot.sections[rod.section[0]].stations_by_arc_length() if len(rod.section) == 1 else ()
     if stations:
         length = build.value(rod.length)
         fractions = [build.value(at) / length for at, _ in stations]
-        return tuple(Station(at, build.nominal(at), what) for at, what in zip(fractions, makers, strict=True))
-    return along(makers)
+        return tuple(Station(at, build.nominal(at), what) for at, what in zip(fractions, given, strict=True))
+    return along(given)
+
+
+def area_along(rod: Rod, build: Build) -> tuple[Callable[[float], Any], list[float]] | None:
+    """Area of a rod's material [m^2] as a function of the fraction of its length, and the fractions where that has kinks or steps;
+    None if a section is given by its stiffness."""
+    sections = _single_sections(rod, build)
+    if not all(isinstance(section, GeometricSection) for section in sections):
+        return None
+    areas = [(section.total_area(build.value),) for section in sections if isinstance(section, GeometricSection)]
+    stations = _placed(rod, build, areas)
+    return lambda x: RodProperties._along(stations, x, lambda area: area)[0], [station.x for station in stations]
 
 
 def _single_sections(rod: Rod, build: Build) -> list[OneSection]:
@@ -346,7 +348,7 @@ def _single_sections(rod: Rod, build: Build) -> list[OneSection]:
     assert all(isinstance(section, OneSection) for section in single_sections), (
         "a table holds no other table: checked when read"
     )
-    return single_sections  # type: ignore[return-value]
+    return single_sections
 
 
 def _over_fibres(rod: Rod, build: Build, law: Law, sections: Stations) -> tuple[Law, Stations]:
@@ -387,14 +389,9 @@ def material_entries(material: Material, value: Callable[[Any], Any]) -> tuple[A
 
 
 def add_piece_of_mass(
-    build: Build,
-    rod: RodProperties,
-    node: int,
-    placement: Pose,
-    length: Any,
-    x: float,
+    build: Build, rod: RodProperties, node: int, placement: Pose, length: Any, x: float,
     span: tuple[float, float] | None = None,
-) -> None:
+) -> None:  # fmt: skip
     """Add the mass of a piece of rod to a node, with the section at fraction x of the length.
 
     The piece is short and located at `placement` on the node. Distributed loads act on the same pieces; those of one `span` of
@@ -416,12 +413,9 @@ GAUSS = 3**-0.5
 
 
 def add_lumped_masses(
-    build: Build,
-    rod: RodProperties,
-    nodes: Sequence[tuple[int, Pose]],
-    arc_lengths: Sequence[Any],
+    build: Build, rod: RodProperties, nodes: Sequence[tuple[int, Pose]], arc_lengths: Sequence[Any],
     fractions: Sequence[float],
-) -> None:
+) -> None:  # fmt: skip
     """Distribute the rod's mass to nodes (with placements) at the given arc lengths [m], including base and tip.
 
     `fractions` are these relative to the length at the model's own parameter values.

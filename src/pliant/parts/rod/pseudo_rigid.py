@@ -6,16 +6,16 @@ Rotations about x, y and z in this order do not commute, so bending about both a
 order; bending in a plane, twist alone and stretch at second order with the default map.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import casadi as ca
 from pydantic import Field
 
+from pliant.parts.assembly.build import Build
+from pliant.parts.assembly.entries import SectionState
 from pliant.parts.geometry import se3, so3
 from pliant.parts.geometry.se3 import Pose
 from pliant.parts.motion import Motion
@@ -23,12 +23,8 @@ from pliant.parts.rod.absolute import ANEW
 from pliant.parts.rod.base import RodModelBase, limit_turns, remark_steps
 from pliant.parts.rod.pieces import RodPiece, add_pieces, held_values, name_strains, segment_motion, segment_piece
 from pliant.parts.rod.properties import RodProperties, add_lumped_masses
-from pliant.parts.rod.stations import ROUND_OFF, SectionState
+from pliant.parts.rod.stations import ROUND_OFF
 from pliant.parts.rod.strains import ALL, Free
-
-if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
-
 
 Map = Literal["midpoint", "published"]
 

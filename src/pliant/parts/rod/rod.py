@@ -20,6 +20,7 @@ from pliant.language.message_text import KeyPath
 from pliant.language.names import FrameName, MaterialName, Name, SectionName
 from pliant.language.placement import Placement
 from pliant.language.scalar import Frequency, Length, Number, Repeated, Scalar, StateNumber, Time, Value
+from pliant.parts.assembly.build import Build
 from pliant.parts.field.rod import RodFluid
 from pliant.parts.formula.base import Effect, FrameForce
 from pliant.parts.formula.relative import ENDS, relative_force
@@ -34,7 +35,6 @@ from pliant.parts.rod.stations import is_on_rod
 from pliant.parts.rod.strains import ALL, IN_PLANE, LABELS, Free, Strains, free_strains, named
 
 if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
     from pliant.parts.rod.properties import RodProperties
 
 

@@ -1,13 +1,11 @@
 """The initial shape of a rod: pieces of constant strain in series, as numbers or expressions of parameters."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 import casadi as ca
 import numpy as np
@@ -19,11 +17,9 @@ from pliant.language.evaluate import to_node
 from pliant.language.placement import Placement
 from pliant.language.scalar import LARGEST, Angle, Length, LengthVector, Number, Scalar
 from pliant.language.syntax import symbols
+from pliant.parts.assembly.build import Build
 from pliant.parts.geometry import cached_functions, se3, so3
 from pliant.parts.geometry.se3 import Pose
-
-if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
 
 PIECES = 16
 """Sections per gap between two points."""

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
+from pliant.parts.assembly.build import Build
+from pliant.parts.assembly.entries import SectionState, StrainSample
 from pliant.parts.rod.chamber import actuation
 from pliant.parts.rod.section_law import Law, section_effect
 
 if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
     from pliant.parts.rod.properties import RodProperties
 
 ROUND_OFF = 1e-9
@@ -67,41 +68,6 @@ def divide(stops: Sequence[float], count: int) -> list[float]:
 
 BEYOND = 2.0
 """A fraction of the length that no station has."""
-
-
-@dataclass(frozen=True)
-class SectionState:
-    """A section of a rod: its six strains [-, 1/m], the response of its material, elastic and viscous, and the force of chambers,
-    each a force and a moment in the section's axes [N, N m] conjugate to the strains."""
-
-    strain: Any
-    material: Any
-    actuation: Any
-
-
-@dataclass(frozen=True)
-class StrainSample:
-    """A point at which the strains and section forces of a rod model are most accurate.
-
-    Attributes:
-        x: fraction of the rod's length.
-        of_force, of_moment: whether it is used for the first three strains and the force, and for the last three and the moment.
-        span: strains or forces may jump between samples of different spans.
-        order: number of successive samples whose polynomial has the order of the model.
-        force: index of the section law in the system.
-        on_frames: whether that is a force between frames; otherwise one on coordinates.
-        state: `(q, v, constants, signals)` of a force on coordinates or `(poses, twists, constants, signals)` of one between frames
-            to the section's state, in CasADi's symbols.
-    """
-
-    x: float
-    of_force: bool
-    of_moment: bool
-    span: int
-    order: int
-    force: int
-    on_frames: bool
-    state: Callable[[Any, Any, Any, Any], SectionState]
 
 
 @dataclass(frozen=True)

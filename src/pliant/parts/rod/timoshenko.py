@@ -21,6 +21,9 @@ from pydantic import Field, StrictBool
 
 from pliant.language.base import Problem
 from pliant.language.scalar import Scalar
+from pliant.parts.assembly.build import Build
+from pliant.parts.assembly.entries import SectionState
+from pliant.parts.assembly.system import Element
 from pliant.parts.formula.base import CoordinateForce, Effect, Inertia, power_law
 from pliant.parts.geometry import se3, so3
 from pliant.parts.geometry.se3 import Pose
@@ -38,12 +41,10 @@ from pliant.parts.rod.finite_element import (
 )
 from pliant.parts.rod.properties import GAUSS, RodProperties, lumped_pieces
 from pliant.parts.rod.section_law import CONSTANTS, section_effect
-from pliant.parts.rod.stations import SectionState, note_sample, section_state
+from pliant.parts.rod.stations import note_sample, section_state
 from pliant.parts.rod.strains import Free, Plane, plane_of
 
 if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
-    from pliant.engine.model.system import Element
     from pliant.parts.rod.rod import Rod
 
 Shear = Literal["exact", "reduced"]

@@ -1,10 +1,8 @@
 """Contact surfaces of simple shapes: plane, sphere, capsule, cylinder, box and ellipsoid."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import casadi as ca
 import numpy as np
@@ -12,6 +10,7 @@ import numpy as np
 from pliant.language.base import Problem
 from pliant.language.placement import Axis
 from pliant.language.scalar import Length, LengthVector, Scalar
+from pliant.parts.assembly.build import Build
 from pliant.parts.field import hydrodynamics
 from pliant.parts.field.hydrodynamics import Hull
 from pliant.parts.geometry import se3
@@ -27,9 +26,6 @@ from pliant.parts.surface.triangles import (
     disc,
     matrix_columns,
 )
-
-if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
 
 
 class PlaneSurface(SurfaceBase):

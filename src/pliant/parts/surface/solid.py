@@ -1,10 +1,8 @@
 """Common base of triangulated surfaces, which have their triangles once files have been read."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import casadi as ca
 import numpy as np
@@ -15,16 +13,13 @@ from pliant.language.base import FromFiles, fault
 from pliant.language.limits import limits, most
 from pliant.language.scalar import Length, LengthVector, Number
 from pliant.language.source import FileProblem, Source, check_file
+from pliant.parts.assembly.build import Build
 from pliant.parts.field import hydrodynamics
 from pliant.parts.field.hydrodynamics import Hull
 from pliant.parts.geometry.se3 import Pose
 from pliant.parts.mesh.drawing import NodeNumber
 from pliant.parts.mesh.formats import read_mesh
 from pliant.parts.surface.triangles import SurfaceBase, Triangles, add_faces, hull
-
-if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
-
 
 ROUND = 0.01
 """Default radius of the edges relative to the smallest extent."""

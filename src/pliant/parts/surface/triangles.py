@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import casadi as ca
 import numpy as np
@@ -17,13 +17,11 @@ import scipy
 from pliant.language.names import FrameName, MaterialName
 from pliant.language.placement import Placement
 from pliant.language.scalar import Repeated
+from pliant.parts.assembly.build import Build
+from pliant.parts.assembly.contact_shapes import ShapeForm
 from pliant.parts.field.hydrodynamics import Hull
 from pliant.parts.geometry import se3
 from pliant.parts.geometry.se3 import Pose
-
-if TYPE_CHECKING:
-    from pliant.engine.model.build import Build
-    from pliant.engine.model.contact_shapes import ShapeForm
 
 
 @dataclass(frozen=True)

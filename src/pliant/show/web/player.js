@@ -1,4 +1,4 @@
-/* Plays a stage (see stage.py and player.py) in WebGL 2. Everything comes from a JSON block of the same page; names
+/* Plays a stage (see stage.py and page.py) in WebGL 2. Everything comes from a JSON block of the same page; names
    from models are only ever set as text. All frames are on the graphics card, and the shader mixes two of them. */
 "use strict";
 (() => {
@@ -56,6 +56,11 @@
     const raw = atob(text), out = new Uint8Array(raw.length);
     for (let k = 0; k < raw.length; k++) out[k] = raw.charCodeAt(k);
     return out;
+  }
+
+  function floats(count) { // tracks of numbers as they are, one frame
+    const track = (parts) => ({ kind: "float", parts, stride: 4 * parts, moves: false, values: new Float32Array(parts * count) });
+    return { p: track(3), t: track(4), s: track(3), c: track(3) };
   }
 
   function make(kind, parent, attributes = {}, text = "") {
@@ -118,8 +123,9 @@
             buffer: this.buffer(bytes(corners)), faces: this.buffer(numbers, gl.ELEMENT_ARRAY_BUFFER), count: numbers.length,
           };
         }
+        if (!batch.tracks) batch.tracks = floats(batch.count); // filled by live.js
         for (const track of Object.values(batch.tracks)) {
-          track.buffer = this.buffer(bytes(track.data));
+          track.buffer = this.buffer(track.values || bytes(track.data));
           delete track.data;
         }
       }
@@ -272,6 +278,12 @@
       this.draw();
     }
 
+    ray(x, y) { // from the eye through a place on the canvas [pixels]
+      const [right, above, toward] = this.axes(), { clientWidth: w, clientHeight: h } = this.canvas, reach = Math.tan(FIELD_OF_VIEW / 2);
+      const aside = add(right.map((k) => k * (2 * x / w - 1) * reach * w / h), above, (1 - 2 * y / h) * reach);
+      return { eye: add(this.middle, toward, this.distance), way: unit(add(aside, toward, -1)), pixel: 2 * reach / h };
+    }
+
     matrix(aspect) {
       const [right, above, toward] = this.axes(), near = 0.02 * this.distance, far = this.distance + 20 * this.radius;
       const f = 1 / Math.tan(FIELD_OF_VIEW / 2), a = (far + near) / (near - far), b = 2 * far * near / (near - far);
@@ -344,7 +356,7 @@
       gl.uniform1f(uniform("largest"), data.quantum.size);
       gl.uniform1f(uniform("share"), share);
       gl.uniform1f(uniform("alpha"), alpha);
-      const kinds = { short: gl.SHORT, ushort: gl.UNSIGNED_SHORT, byte: gl.UNSIGNED_BYTE };
+      const kinds = { short: gl.SHORT, ushort: gl.UNSIGNED_SHORT, byte: gl.UNSIGNED_BYTE, float: gl.FLOAT };
       for (const batch of data.batches) {
         if (!this.shown[batch.layer] || !wanted(batch)) continue;
         const shape = this.shapes[batch.shape], used = [];

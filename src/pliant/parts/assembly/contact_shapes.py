@@ -5,8 +5,6 @@ chain, triangles. Items that are close to each other should have close numbers: 
 runs of items. Shapes that touch the same others by the same laws form a group.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations

@@ -15,7 +15,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from pliant.engine.model.contact_shapes import ContactBuilder, ContactSystem
+from pliant.parts.assembly.contact_shapes import ContactBuilder, ContactSystem
 from pliant.parts.formula.base import CoordinateForce, FrameConstraint, FrameForce, Inertia
 from pliant.parts.formula.route import RouteForce
 from pliant.parts.geometry.se3 import Pose, pose_scalars, scalars

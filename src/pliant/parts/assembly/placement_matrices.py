@@ -1,7 +1,5 @@
 """Directions and rotations of the language as vectors and matrices."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

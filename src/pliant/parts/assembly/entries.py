@@ -1,13 +1,10 @@
 """Records of a build: coordinates, arcs, pieces and turns of rods, carried nodes."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from pliant.parts.geometry.se3 import Pose
-from pliant.parts.joint.coordinate import Coordinate, Orientation
 from pliant.parts.motion import ArcCoordinates, Motion
 
 
@@ -20,7 +17,7 @@ class CoordinateEntry:
     q_at: int
     v_at: int
     is_rotation: bool
-    spec: Coordinate | Orientation | None = None
+    spec: Any = None
     unit: str = ""
 
     @property
@@ -122,3 +119,75 @@ class TurnLimit:
     constants: int
     angle: float
     hint: str
+
+
+@dataclass(frozen=True)
+class SectionState:
+    """A section of a rod: its six strains [-, 1/m], the response of its material, elastic and viscous, and the force of chambers,
+    each a force and a moment in the section's axes [N, N m] conjugate to the strains."""
+
+    strain: Any
+    material: Any
+    actuation: Any
+
+
+@dataclass(frozen=True)
+class StrainSample:
+    """A point at which the strains and section forces of a rod model are most accurate.
+
+    Attributes:
+        x: fraction of the rod's length.
+        of_force, of_moment: whether it is used for the first three strains and the force, and for the last three and the moment.
+        span: strains or forces may jump between samples of different spans.
+        order: number of successive samples whose polynomial has the order of the model.
+        force: index of the section law in the system.
+        on_frames: whether that is a force between frames; otherwise one on coordinates.
+        state: `(q, v, constants, signals)` of a force on coordinates or `(poses, twists, constants, signals)` of one between frames
+            to the section's state, in CasADi's symbols.
+    """
+
+    x: float
+    of_force: bool
+    of_moment: bool
+    span: int
+    order: int
+    force: int
+    on_frames: bool
+    state: Callable[[Any, Any, Any, Any], SectionState]
+
+
+class PartsByName(Protocol):
+    """A flat robot as its parts see it: all parts by name."""
+
+    @property
+    def parameters(self) -> Mapping[str, Any]: ...
+    @property
+    def materials(self) -> Mapping[str, Any]: ...
+    @property
+    def surfaces(self) -> Mapping[str, Any]: ...
+    @property
+    def world(self) -> Any: ...
+    @property
+    def sections(self) -> Mapping[str, Any]: ...
+    @property
+    def bodies(self) -> Mapping[str, Any]: ...
+    @property
+    def joints(self) -> Mapping[str, Any]: ...
+    @property
+    def rods(self) -> Mapping[str, Any]: ...
+    @property
+    def meshes(self) -> Mapping[str, Any]: ...
+    @property
+    def loads(self) -> Mapping[str, Any]: ...
+    @property
+    def magnets(self) -> Mapping[str, Any]: ...
+    @property
+    def links(self) -> Mapping[str, Any]: ...
+    @property
+    def tendons(self) -> Mapping[str, Any]: ...
+    @property
+    def contacts(self) -> Mapping[str, Any]: ...
+    @property
+    def constraints(self) -> Mapping[str, Any]: ...
+    @property
+    def outputs(self) -> Mapping[str, Any]: ...

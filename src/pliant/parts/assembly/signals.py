@@ -1,7 +1,5 @@
 """Signals: time-varying quantities as expressions of t, the inputs and the parameters."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations

@@ -1,0 +1,5 @@
+"""A browser for exported pages."""
+
+from page_browser import browser
+
+__all__ = ["browser"]
