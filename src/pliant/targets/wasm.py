@@ -282,9 +282,9 @@ def _page(
     about = prose(model.spec.description) if model.spec.description else ""
     body = (
         f'<h1>{text(title)}</h1><p class="lead">{about}</p><div class="desk">'
-        '<div><div class="player" data-stage="stage"></div><p class="note">Drag a part of the robot to pull it; drag beside it to '
-        "turn the view, with Shift to move it. Click into the picture to zoom with the wheel; the space bar runs and pauses.</p>"
-        '<div id="plot"></div></div><div id="controls"></div></div>'
+        '<div class="view"><div class="player" data-stage="stage"></div><p class="note">Drag a part of the robot to pull it; drag '
+        "beside it to turn the view, with Shift to move it. Click into the picture to zoom with the wheel; the space bar runs and "
+        'pauses.</p></div><div id="controls"></div><div id="plot"></div></div>'
         f"<details open><summary>model</summary><pre>{text(model.text)}</pre></details>"
         f'<p class="note">Pliant {text(__version__)}, {text(method)} with steps of {step:g} s.</p>'
         f"{block('stage', drawing.player(title))}{block('live', data)}{block('module', module)}"
