@@ -389,6 +389,11 @@ class Model:
         return found or self.input_names
 
     @cached_property
+    def force_inputs(self) -> tuple[str, ...]:
+        """Those of the actuators that apply forces: they do not prescribe motions."""
+        return tuple(name for name in self.actuators if name not in self.motion_inputs)
+
+    @cached_property
     def signal_sources(self) -> np.ndarray:
         """Whether each signal depends on time (first column) and on each input of the plan, as booleans."""
         function = self.plan.signals
