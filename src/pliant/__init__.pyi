@@ -37,8 +37,8 @@ from .control.fmu import Fmu as Fmu
 from .control.required_inputs import required_inputs as required_inputs  # an analysis
 from .engine.contacts import Contacts as Contacts
 from .engine.equations import Equations as Equations
+from .engine.program import EvaluationError as EvaluationError
 from .engine.state import State as State
-from .engine.workspace import EvaluationError as EvaluationError
 from .fleet.fleet import Fleet as Fleet
 from .gradient.differentiable import Differentiable as Differentiable
 from .gradient.differentiable import differentiable as differentiable

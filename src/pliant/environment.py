@@ -140,25 +140,6 @@ class PolicyController(Controller):
         return dict(zip(self.task.actions, np.asarray(actions, dtype=float).tolist(), strict=True))
 
 
-def make(
-    robot: RobotSpec | Equations | str | Path, task: str | LearningTask | None = None, *, count: int = 1024,
-    device: Literal["cpu", "cuda"] = "cpu", precision: Literal["double", "single"] | None = None,
-    render_mode: str | None = None, threads: int | None = None,
-) -> FleetEnvironment:  # fmt: skip
-    """The environment of a task of a robot.
-
-    robot: a model file, the name of a bundled robot, a RobotSpec, or equations. task: the name of one of the model's tasks, which
-    may be omitted if there is only one, or a task created in Python. count: number of robots. device, precision and threads are
-    those of the `Fleet`; by default, precision is single, and double for robots that the runtime steps, such as those with
-    contacts. render_mode: "rgb_array" for `render`.
-    """
-    eqs = robot if isinstance(robot, Equations) else derive(robot)
-    return FleetEnvironment(
-        eqs, named_task(eqs, task), count=count, device=device, precision=precision, render_mode=render_mode,
-        threads=threads,
-    )  # fmt: skip
-
-
 class FleetEnvironment(gymnasium.vector.VectorEnv):
     """Many robots with one task, with the interface of gymnasium's vector environments.
 
@@ -171,15 +152,23 @@ class FleetEnvironment(gymnasium.vector.VectorEnv):
     metadata = {"render_modes": ["rgb_array"], "autoreset_mode": AutoresetMode.SAME_STEP}  # noqa: RUF012 (gymnasium's own)
 
     def __init__(
-        self, eqs: Equations, task: LearningTask, *, count: int, device: Literal["cpu", "cuda"] = "cpu",
-        precision: Literal["double", "single"] | None = None, render_mode: str | None = None,
-        threads: int | None = None,
+        self, robot: RobotSpec | Equations | str | Path, task: str | LearningTask | None = None, *, count: int = 1024,
+        device: Literal["cpu", "cuda"] = "cpu", precision: Literal["double", "single"] | None = None,
+        render_mode: str | None = None, threads: int | None = None,
     ) -> None:  # fmt: skip
-        """The robots of the fleet, at the start of their first episodes; `reset` draws these. See `make`."""
-        self.task: Episode = episode(eqs, task)
+        """The environment of a task of a robot, at the start of first episodes; `reset` draws these.
+
+        robot: a model file, the name of a bundled robot, a RobotSpec, or equations. task: the name of one of the model's tasks,
+        which may be omitted if there is only one, or a task created in Python. count: number of robots. device, precision and
+        threads are those of the `Fleet`; by default, precision is single, and double for robots that the runtime steps, such as
+        those with contacts. render_mode: "rgb_array" for `render`.
+        """
+        eqs = robot if isinstance(robot, Equations) else derive(robot)
+        given = named_task(eqs, task)
+        self.task: Episode = episode(eqs, given)
         drawn = {name: np.full(count, eqs.parameters[name]) for name in self.task.drawn}
         self.fleet = Fleet(
-            eqs, count, device=device, precision=precision, method=task.method, step=self.task.step,
+            eqs, count, device=device, precision=precision, method=given.method, step=self.task.step,
             inputs=self.task.actions, parameters=drawn, threads=threads,
         )  # fmt: skip
         self.num_envs, self.render_mode = count, render_mode
@@ -285,6 +274,9 @@ class FleetEnvironment(gymnasium.vector.VectorEnv):
         none = xp.zeros((self.num_envs, 0))  # a task may observe nothing
         found = xp.concatenate([none, *state, *seen], axis=1).astype(np.float32)
         return xp.nan_to_num(found, nan=0.0, posinf=0.0, neginf=0.0)  # robots that have diverged
+
+
+make = FleetEnvironment
 
 
 def _size(values: Any) -> int:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
 import pliant
@@ -281,3 +282,37 @@ def test_a_model_file_describes_it() -> None:
         assert old in IN_A_FILE
         with pytest.raises(pliant.SpecError, match=message):
             pliant.load_text(IN_A_FILE.replace(old, new))
+
+
+@pytest.mark.parametrize("kind", ["pid", "constraint"])
+def test_a_controller_commands_forces_beside_a_joint_whose_motion_is_prescribed(kind: str) -> None:
+    """An arm on a turning column, against its equation with the centrifugal moment."""
+    gains = {
+        "pid": "path: -60 deg, proportional: 30 N*m/rad, derivative: 6 N*m*s/rad, compensation: none, sample_time: 1 ms",
+        "constraint": "path: '=0.5*sin(pi*t/1 s)', settling: 50 ms, sample_time: 1 ms",
+    }
+    text = f"""
+pliant: 1
+parameters: {{torque: {{value: 0 N*m, input: true}}, turn: {{value: 0 rad, input: true}}}}
+bodies:
+  column: {{mass: 1 kg, shape: {{type: sphere, radius: 5 cm}}}}
+  arm: {{mass: 1 kg, center_of_mass: [0.5 m, 0, 0], shape: {{type: slender_rod, length: 1 m, axis: x}}}}
+joints:
+  spin: {{type: revolute, axis: z, child: column, angle: {{motion: =turn}}}}
+  hinge: {{type: revolute, parent: column, child: arm, axis: y, angle: {{input: =torque}}}}
+control: {{hold: {{type: {kind}, coordinates: hinge, {gains[kind]}}}}}
+"""
+    eqs = pliant.derive(pliant.load_text(text))
+    run = pliant.simulate(eqs, 2.0, inputs={"turn": "=2 rad*sin(2*t/1 s)"}, save_every=0.02)
+    angle = run["hinge"].values
+    if kind == "constraint":
+        assert np.abs(angle - 0.5 * np.sin(np.pi * run.time))[50:].max() < 1e-3
+        return
+
+    def rates(t: float, x: np.ndarray) -> list[float]:
+        q, w = x
+        torque = 30 * (np.radians(-60) - q) - 6 * w
+        return [w, 3 * (torque + 9.81 / 2 * np.cos(q)) - (4 * np.cos(2 * t)) ** 2 * np.sin(q) * np.cos(q)]
+
+    exact = solve_ivp(rates, (0, 2), [0, 0], rtol=1e-9, atol=1e-11, t_eval=run.time).y[0]
+    assert np.abs(angle - exact).max() < 5e-3

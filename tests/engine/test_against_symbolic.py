@@ -12,7 +12,7 @@ import pytest
 import scipy.sparse as sp
 from oracle import Oracle
 
-from pliant.engine.workspace import EvaluationError
+from pliant.engine.program import EvaluationError
 from pliant.language.time_series import TimeSeries
 from pliant.parts.motion import SCREW
 

@@ -16,12 +16,11 @@ import pytest
 import scipy.linalg as la
 
 import pliant
-from pliant.engine import binding, compiling, ctypes_calls, libraries, workspace
+from pliant.engine import binding, compiling, ctypes_calls, libraries
 from pliant.engine import program as calls
 from pliant.engine.binding import Binding
 from pliant.engine.compiling import find_compiler
-from pliant.engine.program import Program
-from pliant.engine.workspace import EvaluationError
+from pliant.engine.program import EvaluationError, Program
 from pliant.language.arguments import ArgumentError
 
 ROBOTS = ("cart_pole", "four_bar", "tumbling_body", "stiff_flop", "trunk")
@@ -40,7 +39,7 @@ def cart_pole() -> pliant.Equations:
 @pytest.fixture
 def by_ctypes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Programs that are made from here on have no extension module."""
-    for module in (calls, workspace, binding):
+    for module in (calls, binding):
         monkeypatch.setattr(module, "extension_module", lambda: ctypes_calls)
 
 

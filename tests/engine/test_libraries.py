@@ -23,7 +23,7 @@ from pliant.analysis.derivation.derive import derive
 from pliant.engine import compiling, libraries
 from pliant.engine.c_code import kernel_code
 from pliant.engine.compiling import KERNEL_FLAGS, Source, is_sound
-from pliant.engine.kernel import Kernels, dense_function, frame_force_kernels, motion_kernels
+from pliant.engine.kernel import Kernels, frame_force_kernels, motion_kernels
 from pliant.engine.layout import KernelStruct
 from pliant.engine.libraries import (
     CompileError,
@@ -59,8 +59,9 @@ def answer(path: Path) -> int:
 def small_kernels(name: str = "small", factor: float = 2.0) -> Kernels:
     """Two kernels that are not used elsewhere."""
     x, y = ca.SX.sym("x", 2), ca.SX.sym("y")
-    value = dense_function(f"{name}_value", [x, y], [factor * x * ca.sin(y), ca.fmax(x[0], y)])
-    return Kernels.of(name, value, dense_function(f"{name}_tangent", [x, y], [ca.jacobian(factor * x * ca.sin(y), y)]))
+    moved = factor * x * ca.sin(y)
+    value = ca.Function(f"{name}_value", [x, y], [moved, ca.fmax(x[0], y)])
+    return Kernels.of(name, value, ca.Function(f"{name}_tangent", [x, y], [ca.densify(ca.jacobian(moved, y))]))
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from pliant.analysis.numerics.status import AnalysisFailed
 from pliant.analysis.simulate import simulate
 from pliant.engine import compiling, libraries
 from pliant.engine.compiling import Source
-from pliant.engine.workspace import EvaluationError
+from pliant.engine.program import EvaluationError
 from pliant.robot.reader import load
 
 HEADER = """

@@ -16,7 +16,7 @@ import pliant
 from pliant.control import Coordinates, Pid, PidControl, Reference, StateFeedback, discretize, lqr
 from pliant.engine.binding import Binding
 from pliant.engine.libraries import runtime
-from pliant.engine.workspace import EvaluationError
+from pliant.engine.program import EvaluationError
 from pliant.show.live_page import LiveRobot, SliderValues
 
 THREADS, RUNS = 4, 6

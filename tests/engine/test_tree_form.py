@@ -13,8 +13,8 @@ from conftest import RandomSystem, Sample
 from pliant.engine import tables as table_module
 from pliant.engine.layout import ArgumentsStruct
 from pliant.engine.libraries import runtime
+from pliant.engine.program import Workspace
 from pliant.engine.tables import is_solved_by_tree, unknowns_beside
-from pliant.engine.workspace import Workspace
 from pliant.robot.rod_switch import with_rod_model
 
 KINDS = ["revolute", "rotation", "prismatic", "free", "rotation_vector", "translation", "revolute", "rotation"]

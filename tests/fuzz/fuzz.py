@@ -84,7 +84,14 @@ class Campaign:
         self.found[problem.signature] += 1
         if self.found[problem.signature] > 1:
             return
-        small = minimized(self.target, self.case(outcome.number), problem, self.folder)
+        try:
+            case = self.case(outcome.number)
+        except Exception as error:
+            print(
+                f"{self.target.name} --seed {self.seed} --case {outcome.number} cannot be drawn: {error!r}", flush=True
+            )
+            return
+        small = minimized(self.target, case, problem, self.folder)
         path = self.corpus / self.target.name / f"{hashlib.sha256(small.data).hexdigest()[:12]}{small.suffix}"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(small.data)

@@ -31,7 +31,7 @@ from pliant.analysis.numerics.loop_closure import AssemblyError
 from pliant.analysis.numerics.netcdf_files import ResultFileError
 from pliant.engine.compiling import CompileError
 from pliant.engine.equations import Equations
-from pliant.engine.workspace import EvaluationError
+from pliant.engine.program import EvaluationError
 from pliant.io.c_text import ExportError, robot_identifier
 from pliant.robot import RobotSpec, load_text
 from pliant.robot.analyses import analysis_names

@@ -231,3 +231,23 @@ def test_a_motion_that_rests_at_a_kink_follows_an_increasing_value(by: str, stop
     step = 1e-5
     upward = (f({by: step})["tip"] - here["tip"])[-1, 0] / step
     assert pullback({"tip": last})[by] == pytest.approx(upward, rel=1e-4, abs=1e-6)
+
+
+DAMPED = """
+pliant: 1
+parameters: {offset: 5 cm}
+bodies: {bob: {mass: 0.3 kg, inertia: {principal: [1e-3, 1e-3, 1e-3]}}}
+joints: {swing: {type: revolute, axis: y, child: bob, angle: {initial: 20 deg}}}
+tendons:
+  cord:
+    {type: elastic, through: [{frame: world, position: [30 cm, 0, 10 cm]}, {frame: bob, position: [=offset, 0, 10 cm]}],
+     axial_stiffness: 3 N, rest: 10 cm, damper: {coefficient: 0.2, power: 0.6}}
+outputs: {swing: {coordinate: swing}, speed: {coordinate: swing, quantity: rate}}
+"""
+"""A damper with a power below one is almost rigid near its rest, and in a step from rest it is not."""
+
+
+@pytest.mark.parametrize("method", ["semi_implicit", "generalized_alpha", "rosenbrock"])
+def test_dampers_that_are_almost_rigid_at_rest(method: str) -> None:
+    f = function(DAMPED, ["offset"], METHODS[method], until=0.01)
+    assert largest_error(f) < 1e-4

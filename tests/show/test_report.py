@@ -10,7 +10,8 @@ import pytest
 
 import pliant
 from pliant.cli import run as command
-from pliant.show.page import block, encoded, figure_html, length_text, page, player_data, round_length, text
+from pliant.show.outlines import length_text, round_length
+from pliant.show.page import block, encoded, figure_html, page, player_data, text
 from pliant.show.report import report
 from pliant.show.scene import Clip, SceneMaker, result_clips, run_clip, spread_indices
 from pliant.show.stage import make_stage

@@ -190,8 +190,7 @@ class Analysis(AnalysisOptions):
                 raise ArgumentError(f"{where}: {problem[0]}", problem[1])
             return float(own.value(leaf.value))
 
-        made: Self = map_leaves(self, number)
-        return made
+        return map_leaves(self, number)
 
     def faults(self, model: Model) -> Iterator[Problem]:
         """Names and units among the options that the robot does not have: path of the option, message and hint."""

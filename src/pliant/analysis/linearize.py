@@ -74,14 +74,12 @@ def _named(what: str, given: str | Sequence[str], names: Sequence[str]) -> list[
 class StateSpace(AnalysisResult):
     """dx/dt = A x + B u, y = C x + D u for small changes about a state.
 
-    x = (changes of the independent coordinates, changes of their rates). `states`, `inputs`, `outputs` name the rows
-    and columns; `input_values` are the inputs at the state; `residual` is the largest acceleration there (zero at an
-    equilibrium); `omitted` are outputs that have no derivative there; `given` is the requested state, before it was moved
-    onto its constraints.
+    x = (changes of the independent coordinates, changes of their rates). `states`, `inputs`, `outputs` name the rows and columns;
+    `input_values` are the inputs at the state; `residual` is the largest acceleration there (zero at an equilibrium); `omitted`
+    are outputs that have no derivative there; `given` is the requested state, before it was moved onto its constraints.
 
-    Coordinates prescribed by inputs are states like others. An input that prescribes an acceleration is used
-    unchanged. One that prescribes a position acts through its second derivative, which replaces it: `d2(u)/dt2`; one
-    that prescribes a rate
+    Coordinates prescribed by inputs are states like others. An input that prescribes an acceleration is used unchanged. One that
+    prescribes a position acts through its second derivative, which replaces it: `d2(u)/dt2`; one that prescribes a rate
     through its first: `d(u)/dt`.
     """
 

@@ -73,8 +73,7 @@ class SpecialPoint:
         kind: "limit" or "bifurcation".
         index: number of the point on the path.
         value: of the parameter.
-        directions: directions without stiffness in increments of q, one per row; the leading entry of each is
-            positive.
+        directions: directions without stiffness in increments of q, one per row; the leading entry of each is positive.
         moves: the rate of the leading entry of each direction.
     """
 

@@ -48,8 +48,8 @@ from pliant.engine.equations import Equations
 from pliant.engine.input_values import input_expression, inputs_over_time
 from pliant.engine.model.inputs import SERIES
 from pliant.engine.model.model import Model
+from pliant.engine.program import EvaluationError
 from pliant.engine.state import State
-from pliant.engine.workspace import EvaluationError
 from pliant.language.arguments import ArgumentError, function
 from pliant.language.base import InPython, Problem
 from pliant.language.limits import time_is_up

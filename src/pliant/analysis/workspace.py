@@ -36,8 +36,8 @@ from pliant.analysis.result import Along, AnalysisResult, Plot, Points, Poses, S
 from pliant.analysis.states import state_at
 from pliant.engine.equations import Equations
 from pliant.engine.model.model import Model
+from pliant.engine.program import EvaluationError
 from pliant.engine.state import SpecifiedValues, State
-from pliant.engine.workspace import EvaluationError
 from pliant.language.arguments import ArgumentError, function
 from pliant.language.base import InPython, Problem
 from pliant.language.limits import time_is_up

@@ -234,13 +234,10 @@ def command(name: str) -> Any:
 def application() -> Any:
     """The application with all commands."""
     app = typer.Typer(
-        cls=Commands,
-        add_completion=False,
-        rich_markup_mode=None,
-        pretty_exceptions_enable=False,
+        cls=Commands, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False,
         help="Equations of motion for hybrid rigid-continuum robots, from one page of text.",
         context_settings={"help_option_names": ["-h", "--help"]},
-    )
+    )  # fmt: skip
 
     @app.callback(invoke_without_command=True)
     def start(

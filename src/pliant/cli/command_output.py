@@ -19,7 +19,7 @@ from pliant.cli.common import FAULT, CommandError, console, json_text, say
 from pliant.engine.core import UnknownName
 from pliant.engine.equations import Equations
 from pliant.engine.libraries import CompileError
-from pliant.engine.workspace import EvaluationError
+from pliant.engine.program import EvaluationError
 from pliant.language.arguments import ArgumentError
 from pliant.language.files import write_whole
 from pliant.language.message_text import enumeration

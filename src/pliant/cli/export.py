@@ -15,7 +15,7 @@ import pliant
 from pliant.analysis.numerics.state import AssemblyError
 from pliant.cli.common import CommandError, Json, ModelOptions, in_place_of, print_json
 from pliant.cli.model_argument import open_subject
-from pliant.engine.workspace import EvaluationError
+from pliant.engine.program import EvaluationError
 from pliant.io.c_text import ExportError
 from pliant.targets.base import Target
 

@@ -127,17 +127,9 @@ def sweep(
             raise CommandError("--until applies to simulations only", "omit it")
         varied = _varied(vary)
         end = _run(
-            _model_file(model, choices),
-            varied,
-            out,
-            sample,
-            seed,
-            kind,
-            _options(kind, until, option) | _inputs(model, choices, inputs, varied),
-            keep,
-            workers,
-            dask,
-        )
+            _model_file(model, choices), varied, out, sample, seed, kind,
+            _options(kind, until, option) | _inputs(model, choices, inputs, varied), keep, workers, dask,
+        )  # fmt: skip
         folder = answering(lambda: SweepFolder.open(out))
     found = measured(answering(folder.dataset))
     if by is not None or report is not None or plot is not None:

@@ -21,6 +21,7 @@ from pliant.control.task import Coordinates, FrameDirection, FrameOrientation, F
 from pliant.language.scalar import Scalar
 from pliant.parts.assembly.placement_matrices import rotation
 from pliant.robot.controllers import (
+    GAINS,
     ConstraintControlSpec,
     ControllerBase,
     HeldPose,
@@ -49,40 +50,34 @@ def input_limits(described: ControllerBase, plant: Plant) -> Limits:
 # -- controllers that follow a path ------------------------------------------------------------------------------------
 
 
+def following(described: TaskController, plant: Plant, name: str) -> dict[str, Any]:
+    """What all controllers that follow a path have: the robot, the task, its path, times and limits."""
+    return {
+        "equations": plant.equations, "task": task(described, plant), "path": followed(described, plant),
+        "sample_time": plant.number(described.sample_time), "inputs": described.inputs,
+        "limits": input_limits(described, plant), "least_squares": described.least_squares,
+        "parameters": plant.parameters, "delay": plant.number(described.delay), "name": name,
+    }  # fmt: skip
+
+
 def constraint_control(described: ConstraintControlSpec, plant: Plant, name: str) -> ConstraintControl:
     """The accelerations of the task are prescribed."""
-    number = plant.number
-    gains = Pid.critical(number(described.settling), integral=described.integral)
-    return ConstraintControl(
-        plant.equations, task(described, plant), followed(described, plant), gains,
-        sample_time=number(described.sample_time), inputs=described.inputs, limits=input_limits(described, plant),
-        damping=number(described.damping), least_squares=described.least_squares,
-        parameters=plant.parameters, delay=number(described.delay), name=name,
-    )  # fmt: skip
+    gains = Pid.critical(plant.number(described.settling), integral=described.integral)
+    damping = plant.number(described.damping)
+    return ConstraintControl(**following(described, plant, name), feedback=gains, damping=damping)
 
 
 def pid_control(described: PidControlSpec, plant: Plant, name: str) -> PidControl:
     """Forces on the task by gains."""
-    number = plant.number
-    given = [[number(x) for x in y] for y in (described.proportional, described.derivative, described.integral)]
+    given = [[plant.number(x) for x in y] for y in (described.proportional, described.derivative, described.integral)]
     gains = Pid(*(x * described.size if len(x) == 1 else x for x in given))
-    return PidControl(
-        plant.equations, task(described, plant), followed(described, plant), gains,
-        compensation=described.compensation, sample_time=number(described.sample_time), inputs=described.inputs,
-        limits=input_limits(described, plant), least_squares=described.least_squares,
-        parameters=plant.parameters, delay=number(described.delay), name=name,
-    )  # fmt: skip
+    return PidControl(**following(described, plant, name), gains=gains, compensation=described.compensation)
 
 
 def static_control(described: StaticControlSpec, plant: Plant, name: str) -> StaticControl:
     """Equilibria along the path."""
-    number = plant.number
-    return StaticControl(
-        plant.equations, task(described, plant), followed(described, plant), sample_time=number(described.sample_time),
-        proportional=number(described.proportional), integral=number(described.integral),
-        derivative=number(described.derivative), inputs=described.inputs, limits=input_limits(described, plant),
-        least_squares=described.least_squares, parameters=plant.parameters, delay=number(described.delay), name=name,
-    )  # fmt: skip
+    gains: dict[str, Any] = {key: plant.number(getattr(described, key)) for key in GAINS}
+    return StaticControl(**following(described, plant, name), **gains)
 
 
 def task(described: TaskController, plant: Plant) -> Task:
@@ -208,13 +203,9 @@ def lqr_control(described: LqrControlSpec, plant: Plant, name: str) -> StateFeed
 
 
 def _observer(
-    described: LqrControlSpec,
-    plant: Plant,
-    linear: StateSpace,
-    whole: StateSpace,
-    reduction: Reduction | None,
+    described: LqrControlSpec, plant: Plant, linear: StateSpace, whole: StateSpace, reduction: Reduction | None,
     others: np.ndarray,
-) -> Observer:
+) -> Observer:  # fmt: skip
     """The Kalman filter on `linear`, the robot `whole` or its `reduction`; others: effects of disturbances by other inputs."""
     number = plant.number
     variances = {s.output: number(s.assumed) ** 2 for s in described.sensors}

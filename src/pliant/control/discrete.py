@@ -111,7 +111,7 @@ def system_modes(
         w = w / np.conj(product) if abs(product) > 1e-14 else w
         share = np.abs(u) * np.abs(w)
         leading = [int(k) for k in np.argsort(-share)[:3] if share[k] > 0.2 * share.max(initial=0.0)]
-        labels = tuple(dict.fromkeys(_plain(names[k]) for k in leading)) if names else ()
+        labels = tuple(dict.fromkeys(coordinate_of(names[k]) for k in leading)) if names else ()
         alike = np.abs(values - value) <= TOLERANCES.alike * max(abs(value), 1e-6)
         reach = _reach(left[:, alike].conj(), B) if B is not None else 1.0
         shown = _reach(right[:, alike], C.T) if C is not None else 1.0
@@ -119,7 +119,7 @@ def system_modes(
     return modes
 
 
-def _plain(name: str) -> str:
+def coordinate_of(name: str) -> str:
     """The coordinate of a state, by its name."""
     return name[2:-4] if name.startswith("d(") and name.endswith(")/dt") else name
 
@@ -139,16 +139,11 @@ def _reach(vectors: np.ndarray, columns: np.ndarray) -> float:
 
 def check_stabilizable(A: np.ndarray, B: np.ndarray, names: tuple[str, ...], *, sample_time: float | None) -> None:
     """Check that the inputs can stabilize every mode that does not decay by itself."""
-    lost = [
-        m
-        for m in system_modes(A, B, None, names)
-        if m.controllability < TOLERANCES.reach and not _decays(m, sample_time)
-    ]
-    if lost:
-        # w' [A - value, B] = 0: uncontrollable directions (Popov, Belevitch and Hautus)
-        said = _spoken(
-            lost, lambda value: np.hstack([A - value * np.eye(len(A)), _unit(B)]).T.conj(), names, sample_time
-        )
+    modes = [m for m in system_modes(A, B, None, names) if m.controllability < TOLERANCES.reach]
+    # w' [A - value, B] = 0: uncontrollable directions (Popov, Belevitch and Hautus)
+    if said := _spoken(
+        modes, lambda value: np.hstack([A - value * np.eye(len(A)), _unit(B)]).T.conj(), names, sample_time
+    ):
         raise DesignError(
             f"the inputs cannot stabilize {said}. Add an input that moves it, or leave that mode out of the design "
             "(`reduce`; `keep` or `below` in a model file) if it need not be controlled"
@@ -157,11 +152,8 @@ def check_stabilizable(A: np.ndarray, B: np.ndarray, names: tuple[str, ...], *, 
 
 def check_detectable(A: np.ndarray, C: np.ndarray, names: tuple[str, ...], *, sample_time: float | None) -> None:
     """Check that the outputs determine every mode that does not decay by itself."""
-    lost = [
-        m for m in system_modes(A, None, C, names) if m.observability < TOLERANCES.reach and not _decays(m, sample_time)
-    ]
-    if lost:
-        said = _spoken(lost, lambda value: np.vstack([A - value * np.eye(len(A)), _unit(C.T).T]), names, sample_time)
+    modes = [m for m in system_modes(A, None, C, names) if m.observability < TOLERANCES.reach]
+    if said := _spoken(modes, lambda value: np.vstack([A - value * np.eye(len(A)), _unit(C.T).T]), names, sample_time):
         raise DesignError(
             f"the outputs do not determine {said}. Measure a quantity that it moves as well, or leave that "
             "mode out of the design (`reduce`; `keep` or `below` in a model file) if it need not be controlled"
@@ -170,13 +162,9 @@ def check_detectable(A: np.ndarray, C: np.ndarray, names: tuple[str, ...], *, sa
 
 def check_weighted(A: np.ndarray, Q: np.ndarray, names: tuple[str, ...], *, sample_time: float | None) -> None:
     """Check that every mode that neither grows nor decays has a weight: the optimal feedback would not move its eigenvalue."""
-    lost = [
-        m
-        for m in system_modes(A, None, Q, names)
-        if m.observability < TOLERANCES.reach and not _decays(m, sample_time) and not _grows(m, sample_time)
-    ]
-    if lost:
-        said = _spoken(lost, lambda value: np.vstack([A - value * np.eye(len(A)), _unit(Q.T).T]), names, sample_time)
+    unseen = [m for m in system_modes(A, None, Q, names) if m.observability < TOLERANCES.reach]
+    modes = [m for m in unseen if not _grows(m, sample_time)]
+    if said := _spoken(modes, lambda value: np.vstack([A - value * np.eye(len(A)), _unit(Q.T).T]), names, sample_time):
         raise DesignError(
             f"the weights do not include {said}, which the regulator would therefore not damp. Add a weight on a quantity "
             "that it moves"
@@ -204,19 +192,19 @@ def _unit(columns: np.ndarray) -> np.ndarray:
 
 
 def _spoken(
-    lost: list[Mode], test: Callable[[complex], np.ndarray], names: tuple[str, ...], sample_time: float | None
+    modes: list[Mode], test: Callable[[complex], np.ndarray], names: tuple[str, ...], sample_time: float | None
 ) -> str:
-    """Modes as text, each with the coordinates of its uncontrollable or unobservable part, which distinguishes modes
-    of one frequency.
+    """Those of the modes that do not decay by themselves as text, each with the coordinates of its uncontrollable or unobservable
+    part, which distinguishes modes of one frequency.
 
     The null space of the matrix `test(eigenvalue)` is the uncontrollable or unobservable part.
     """
     said: list[str] = []
-    for mode in lost:
+    for mode in (x for x in modes if not _decays(x, sample_time)):
         _, size, rows = np.linalg.svd(test(mode.eigenvalue))
         share = np.abs(rows[size <= 1e-6 * size[0]]).max(axis=0, initial=0.0)
         leading = [int(k) for k in np.argsort(-share)[:3] if share[k] > max(0.2 * share.max(), 1e-9)]
-        states = tuple(dict.fromkeys(_plain(names[k]) for k in leading)) if names else ()
+        states = tuple(dict.fromkeys(coordinate_of(names[k]) for k in leading)) if names else ()
         value = mode.eigenvalue
         if sample_time is not None and value != 0:
             value = complex(np.log(value) / sample_time)

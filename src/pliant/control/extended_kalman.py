@@ -151,13 +151,9 @@ class ExtendedKalman:
 
     def _about(self, t: float, inputs: Values) -> StateSpace:
         linear = linearize(
-            self.equations,
-            at=self.state,
-            time=t,
-            inputs=inputs,
-            parameters=self.parameters,
+            self.equations, at=self.state, time=t, inputs=inputs, parameters=self.parameters,
             independent=self.equations.rates,
-        )
+        )  # fmt: skip
         return linear.select(None, self.outputs)
 
 

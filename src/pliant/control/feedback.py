@@ -45,13 +45,9 @@ class Actuation:
     """
 
     def __init__(
-        self,
-        eqs: Equations,
-        names: tuple[str, ...],
-        limits: Limits | None,
-        sample_time: float,
+        self, eqs: Equations, names: tuple[str, ...], limits: Limits | None, sample_time: float,
         effect: np.ndarray | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.names, self.sample_time, self.effect = names, sample_time, effect
         self.limits = actuator_limits(eqs, names, limits)
         self.shortfalls = Shortfalls(eqs, names, self.limits)
@@ -407,22 +403,9 @@ class StateFeedback:
         reach = np.array([float(rates.get(name, np.inf)) * self.sample_time for name in inputs])
         guess = np.zeros(n) if self.guess is None else self.guess
         return Matrices(
-            A,
-            B,
-            C,
-            D,
-            regulator.gain,
-            L,
-            self._linear.input_values,
-            zero,
-            guess,
-            lower,
-            upper,
-            reach,
-            n,
-            measured,
+            A, B, C, D, regulator.gain, L, self._linear.input_values, zero, guess, lower, upper, reach, n, measured,
             inputs,
-        )
+        )  # fmt: skip
 
     def remarks_on_run(self) -> list[str]:
         """Warnings of a run."""

@@ -118,14 +118,9 @@ class Allocation:
 
 
 def allocate(
-    effect: np.ndarray,
-    wanted: np.ndarray,
-    lower: np.ndarray,
-    upper: np.ndarray,
-    *,
-    preferred: np.ndarray | None = None,
-    regularization: float = 1e-8,
-) -> Allocation:
+    effect: np.ndarray, wanted: np.ndarray, lower: np.ndarray, upper: np.ndarray, *,
+    preferred: np.ndarray | None = None, regularization: float = 1e-8,
+) -> Allocation:  # fmt: skip
     """Inputs u (m) within bounds whose effect (k x m) u is closest to `wanted` (k).
 
     If there are many solutions, the one closest to `preferred` is returned, by default the smallest; a pretension keeps
@@ -147,14 +142,9 @@ def allocate(
 
 
 def closest_inputs(
-    effect: np.ndarray,
-    wanted: np.ndarray,
-    lower: np.ndarray,
-    upper: np.ndarray,
-    *,
-    preferred: np.ndarray | None = None,
-    regularization: float = 1e-8,
-) -> Allocation:
+    effect: np.ndarray, wanted: np.ndarray, lower: np.ndarray, upper: np.ndarray, *,
+    preferred: np.ndarray | None = None, regularization: float = 1e-8,
+) -> Allocation:  # fmt: skip
     """`allocate` of arrays that are known to be valid."""
     if preferred is None:
         preferred = np.clip(0.0, lower, upper)
@@ -194,14 +184,9 @@ class OutOfReach(ValueError):
 
 
 def check_holding(
-    eqs: Equations,
-    names: tuple[str, ...],
-    values: np.ndarray,
-    limits: Limits,
-    *,
-    where: str = "the state to stabilize",
-    hint: str = SHARE,
-) -> None:
+    eqs: Equations, names: tuple[str, ...], values: np.ndarray, limits: Limits, *,
+    where: str = "the state to stabilize", hint: str = SHARE,
+) -> None:  # fmt: skip
     """Reject inputs at rest outside of the limits, by name."""
     lower, upper = limits.bounds(names)
     room = 1e-6 * (1e-9 + np.abs(values))
@@ -213,13 +198,9 @@ def check_holding(
 
 
 def _listed(
-    eqs: Equations,
-    names: tuple[str, ...],
-    asked: np.ndarray,
-    lower: np.ndarray,
-    upper: np.ndarray,
+    eqs: Equations, names: tuple[str, ...], asked: np.ndarray, lower: np.ndarray, upper: np.ndarray,
     chosen: Sequence[int],
-) -> str:
+) -> str:  # fmt: skip
     """The selected inputs: the request for each, and its active limit."""
     parts = []
     for k in chosen[:NAMED]:

@@ -16,6 +16,7 @@ from pliant.control.discrete import (
     check_detectable,
     check_stabilizable,
     check_weighted,
+    coordinate_of,
     held,
     held_commands,
     need_linear,
@@ -51,7 +52,7 @@ class Regulator:
     @property
     def plant(self) -> StateSpace:
         """The continuous system of the design."""
-        return self.linear.continuous if isinstance(self.linear, DiscreteStateSpace) else self.linear
+        return _plant(self.linear)
 
     @property
     def modes(self) -> list[Mode]:
@@ -133,7 +134,7 @@ def _scale(Q: np.ndarray) -> np.ndarray:
 
 def plant_states(linear: Linear) -> tuple[str, ...]:
     """The states of the robot: all except past commands, which are known."""
-    return linear.continuous.states if isinstance(linear, DiscreteStateSpace) else linear.states
+    return _plant(linear).states
 
 
 def state_weights(weights: Weights, linear: Linear) -> np.ndarray:
@@ -203,13 +204,9 @@ class Observer:
 
 @on_one_blas_thread
 def kalman(
-    linear: Linear,
-    *,
-    process: Weights = 1.0,
-    inputs: Weights | None = None,
-    disturbances: np.ndarray | None = None,
+    linear: Linear, *, process: Weights = 1.0, inputs: Weights | None = None, disturbances: np.ndarray | None = None,
     outputs: Weights = 1.0,
-) -> Observer:
+) -> Observer:  # fmt: skip
     """The observer with the smallest error variance.
 
     Variances of noise: `process` on the states' rates (continuous) or per sample (discrete), `inputs` of a disturbance
@@ -409,13 +406,7 @@ def _measurements(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Measurements of all groups, as rows on the full states and past commands, and the inputs that each row may affect (m x
     rows)."""
-    plant = (
-        reduction.full
-        if reduction is not None
-        else linear.continuous
-        if isinstance(linear, DiscreteStateSpace)
-        else linear
-    )
+    plant = _plant(linear) if reduction is None else reduction.full
     past = linear.past if isinstance(linear, DiscreteStateSpace) else 0
     n, m = plant.B.shape
     rows: list[np.ndarray] = []
@@ -440,18 +431,11 @@ def _measurements(
 
 
 def _state_rows(name: str, states: tuple[str, ...]) -> list[np.ndarray]:
-    rows = [
-        i for i, x in enumerate(states) if x == name or _coordinate(x) == name or _coordinate(x).startswith(f"{name}.")
-    ]
-    if name.endswith("/"):
-        rows = [i for i, x in enumerate(states) if _coordinate(x).startswith(name)]
+    inside = name if name.endswith("/") else f"{name}."
+    rows = [i for i, x in enumerate(states) if name in (x, coordinate_of(x)) or coordinate_of(x).startswith(inside)]
     if not rows:
         raise UnknownName("state", name, states)
     return list(np.eye(len(states))[rows])
-
-
-def _coordinate(state: str) -> str:
-    return state[2:-4] if state.startswith("d(") and state.endswith(")/dt") else state
 
 
 def _on_modes(seen: np.ndarray, linear: Linear, reduction: Reduction) -> np.ndarray:
@@ -624,11 +608,10 @@ def _updated(inverse: np.ndarray, step: np.ndarray, change: np.ndarray) -> np.nd
 
 def _starts(linear: Linear, reduction: Reduction | None, disturbances: np.ndarray | None) -> np.ndarray:
     """Covariance of the initial states over which the cost is averaged."""
-    plant = linear.continuous if isinstance(linear, DiscreteStateSpace) else linear
     if disturbances is None:
-        given = plant.B
+        given = _plant(linear).B
     else:
-        n = len(plant.A if reduction is None else reduction.full.A)
+        n = len(_plant(linear).A if reduction is None else reduction.full.A)
         deviations = real("disturbances", disturbances)
         given = deviations.reshape(n, -1) if deviations.size % n == 0 else np.zeros((0, 0))
         if not np.size(given) or not np.all(np.isfinite(given)):

@@ -400,7 +400,7 @@ class PidControl:
         if self.compensation not in ("none", "measured", "reference"):
             raise ValueError(f"compensation is none, measured or reference, not '{self.compensation}'")
         self._path = self.path.checked(self.task.size, named(self))
-        self._inputs = self.inputs or self.equations.model.actuators
+        self._inputs = self.inputs or self.equations.model.force_inputs
         if not self._inputs:
             raise ValueError("the model has no inputs; mark parameters with `input: true`")
         self._limits = actuator_limits(self.equations, self._inputs, self.limits)
@@ -620,7 +620,7 @@ class ConstraintControl:
         check_task(self.equations, self.task)
         refuse_at_rest_only(self.task, named(self))
         self._path = self.path.checked(self.task.size, named(self))
-        self._inputs = self.inputs or self.equations.model.actuators
+        self._inputs = self.inputs or self.equations.model.force_inputs
         self._limits = actuator_limits(self.equations, self._inputs, self.limits)
         self._shortfalls = Shortfalls(self.equations, self._inputs, self._limits)
         self.feedback.check(self.task.size)

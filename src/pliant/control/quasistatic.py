@@ -298,21 +298,10 @@ NUMBERS = PlanNumbers()
 
 @on_one_blas_thread
 def plan_slow(
-    eqs: Equations,
-    duration: float,
-    goal: Goal,
-    *,
-    start: Values | None = None,
-    inputs: Sequence[str] | None = None,
-    limits: Limits | None = None,
-    obstacles: Sequence[Sphere] = (),
-    knots: int = 6,
-    stations: int = 16,
-    intervals: int = 60,
-    guess: Trajectory | None = None,
-    parameters: Values | None = None,
-    iterations: int = 60,
-) -> Trajectory:
+    eqs: Equations, duration: float, goal: Goal, *, start: Values | None = None, inputs: Sequence[str] | None = None,
+    limits: Limits | None = None, obstacles: Sequence[Sphere] = (), knots: int = 6, stations: int = 16,
+    intervals: int = 60, guess: Trajectory | None = None, parameters: Values | None = None, iterations: int = 60,
+) -> Trajectory:  # fmt: skip
     """A path of equilibria to a goal in `duration` [s], with smooth ends and minimal change of the inputs.
 
     start: the inputs of the initial equilibrium (unnamed ones: those of the model). inputs: those to use, all but
@@ -355,15 +344,9 @@ class _Search:
     input."""
 
     def __init__(
-        self,
-        eqs: Equations,
-        goal: Goal,
-        names: tuple[str, ...],
-        limits: Limits,
-        obstacles: Sequence[Sphere],
-        size: tuple[int, int],
-        parameters: Values | None,
-    ) -> None:
+        self, eqs: Equations, goal: Goal, names: tuple[str, ...], limits: Limits, obstacles: Sequence[Sphere],
+        size: tuple[int, int], parameters: Values | None,
+    ) -> None:  # fmt: skip
         places = tuple(FramePosition(name) for name in goal.positions)
         angles = (Coordinates(tuple(goal.coordinates)),) if goal.coordinates else ()
         self.task = Several((*places, *angles, *goal.turns))

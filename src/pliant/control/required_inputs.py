@@ -188,13 +188,9 @@ class _IterationEnd:
 
 
 def _settle(
-    demand: _RequiredMotion,
-    weighed: ForceMetric,
-    u: np.ndarray,
-    lower: np.ndarray,
-    upper: np.ndarray,
+    demand: _RequiredMotion, weighed: ForceMetric, u: np.ndarray, lower: np.ndarray, upper: np.ndarray,
     liked: np.ndarray | None,
-) -> _IterationEnd:
+) -> _IterationEnd:  # fmt: skip
     """Gauss-Newton steps on the inputs; one is enough if they act linearly. Raises InputsNotConverged."""
     before = np.full((len(demand.extra), len(u)), np.inf)
     share, last = 1.0, np.inf
@@ -244,26 +240,17 @@ def _preferred(given: Any, names: tuple[str, ...], known: tuple[str, ...]) -> np
 
 
 def balancing_inputs(
-    eqs: Equations,
-    q: Any,
-    v: Any = None,
-    a: Any = None,
-    *,
-    use: Sequence[str] | None = None,
-    limits: Limits | None = None,
-    forces: np.ndarray | None = None,
-    metric: np.ndarray | None = None,
-    preferred: Values | None = None,
-    t: float | None = None,
-    inputs: Values | None = None,
+    eqs: Equations, q: Any, v: Any = None, a: Any = None, *, use: Sequence[str] | None = None,
+    limits: Limits | None = None, forces: np.ndarray | None = None, metric: np.ndarray | None = None,
+    preferred: Values | None = None, t: float | None = None, inputs: Values | None = None,
     parameters: Values | None = None,
-) -> Actuation:
+) -> Actuation:  # fmt: skip
     """The inputs that produce the accelerations a in the state (q, v), or in a State; the options are those of `RequiredInputs`."""
     need_equations(eqs)
     kinematic = eqs.model.motion_inputs
     names = name_tuple(use, "use")
     if names is None:
-        names = tuple(name for name in eqs.model.actuators if name not in kinematic)
+        names = eqs.model.force_inputs
     check_names("input", names, eqs.inputs)
     for name in names:
         if name in kinematic:

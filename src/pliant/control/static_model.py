@@ -53,17 +53,12 @@ class StaticModel:
     """An equilibrium of a model that is moved by its inputs such that a task has given values."""
 
     def __init__(
-        self,
-        eqs: Equations,
-        task: Task,
-        inputs: tuple[str, ...] | None,
-        limits: Limits | None,
+        self, eqs: Equations, task: Task, inputs: tuple[str, ...] | None, limits: Limits | None,
         parameters: Values | None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         check_task(eqs, task)
         self.eqs, self.task, self.parameters = eqs, task, parameters
-        free = tuple(name for name in eqs.model.actuators if name not in eqs.model.motion_inputs)
-        self.inputs = name_tuple(inputs, "inputs") or free or eqs.model.actuators
+        self.inputs = name_tuple(inputs, "inputs") or eqs.model.force_inputs or eqs.model.actuators
         self.limits = actuator_limits(eqs, self.inputs, limits)
         self.weights = np.ones(task.size)
 
@@ -333,16 +328,9 @@ class StaticModel:
 
 @on_one_blas_thread
 def rest_with(
-    eqs: Equations,
-    task: Task,
-    value: np.ndarray,
-    *,
-    start: Start = "initial",
-    inputs: Values | None = None,
-    use: tuple[str, ...] | None = None,
-    limits: Limits | None = None,
-    parameters: Values | None = None,
-) -> Equilibrium:
+    eqs: Equations, task: Task, value: np.ndarray, *, start: Start = "initial", inputs: Values | None = None,
+    use: tuple[str, ...] | None = None, limits: Limits | None = None, parameters: Values | None = None,
+) -> Equilibrium:  # fmt: skip
     """The equilibrium at which a task has a value, with its inputs (`inputs` of the result).
 
     It may be unstable: a controller can stabilize it. start: initial pose of the search (the model's by default); inputs:

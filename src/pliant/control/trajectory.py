@@ -132,20 +132,11 @@ class Trajectory:
 
 @on_one_blas_thread
 def plan(
-    eqs: Equations,
-    duration: float | tuple[float, float],
-    goal: Goal,
-    *,
-    start: Start = "initial",
-    intervals: int = 30,
-    limits: Limits | None = None,
-    effort: Mapping[str, float] | float = 1.0,
-    time_weight: float = 0.0,
-    obstacles: Sequence[Sphere] = (),
-    guess: Trajectory | None = None,
-    parameters: Values | None = None,
-    iterations: int = 500,
-) -> Trajectory:
+    eqs: Equations, duration: float | tuple[float, float], goal: Goal, *, start: Start = "initial",
+    intervals: int = 30, limits: Limits | None = None, effort: Mapping[str, float] | float = 1.0,
+    time_weight: float = 0.0, obstacles: Sequence[Sphere] = (), guess: Trajectory | None = None,
+    parameters: Values | None = None, iterations: int = 500,
+) -> Trajectory:  # fmt: skip
     """The motion of least effort (integral of weight * input^2, plus `time_weight` * duration) to a goal.
 
     start: the initial state, as for `simulate`. duration: [s], or its minimum and maximum.

@@ -14,8 +14,7 @@ from pliant.engine.contacts import Contacts, contact_tangents
 from pliant.engine.layout import BINDING_NUMBERS, BindingStruct
 from pliant.engine.libraries import extension_module
 from pliant.engine.model.inputs import HELD, SERIES
-from pliant.engine.program import Program
-from pliant.engine.workspace import EvaluationError, check
+from pliant.engine.program import EvaluationError, Program, check
 from pliant.language.time_series import TimeSeries
 from pliant.parts.assembly.system import System
 
@@ -291,8 +290,7 @@ class Binding:
 
     def forward(self, t: float, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
         """Accelerations [nv] and multipliers [m]."""
-        accelerations: tuple[np.ndarray, np.ndarray] = self.program.calls.forward(self, t, q, v)
-        return accelerations
+        return self.program.calls.forward(self, t, q, v)
 
     def fastest_rate(self, t: float, q: Any, v: Any) -> float:
         """Magnitude [1/s] of the fastest vibration or decay about a state, by power iteration; infinite if a rate has no mass."""
@@ -302,13 +300,11 @@ class Binding:
         """Accelerations and their exact derivatives with respect to increments of q and to v (unconstrained systems)."""
         if self.m:
             raise EvaluationError("derivatives of constrained accelerations: use linearized")
-        derivatives: tuple[np.ndarray, np.ndarray, np.ndarray] = self.program.calls.forward_derivatives(self, t, q, v)
-        return derivatives
+        return self.program.calls.forward_derivatives(self, t, q, v)
 
     def inverse(self, t: float, q: Any, v: Any, a: Any) -> np.ndarray:
         """M a + h [nv]."""
-        efforts: np.ndarray = self.program.calls.inverse(self, t, q, v, a)
-        return efforts
+        return self.program.calls.inverse(self, t, q, v, a)
 
     def linearized(self, t: float, q: Any, v: Any, a: Any, multipliers: Any) -> LinearizedEquations:
         """Residual, constraints and exact tangents."""
@@ -361,18 +357,15 @@ class Binding:
 
     def node_poses(self, q: Any) -> tuple[np.ndarray, np.ndarray]:
         """Rotation matrices (nodes x 3 x 3) and positions (nodes x 3) of all nodes; node 0 is the world."""
-        poses: tuple[np.ndarray, np.ndarray] = self.program.calls.node_poses(self, q)
-        return poses
+        return self.program.calls.node_poses(self, q)
 
     def node_twists(self, q: Any, v: Any) -> np.ndarray:
         """World twists (linear velocity at the world's origin, angular) of all nodes, nodes x 6."""
-        twists: np.ndarray = self.program.calls.node_twists(self, q, v)
-        return twists
+        return self.program.calls.node_twists(self, q, v)
 
     def node_jacobian(self, q: Any, node: int) -> np.ndarray:
         """World twist of a node per rate, 6 x nv."""
-        jacobian: np.ndarray = self.program.calls.node_jacobian(self, q, np.array([[node, 0]], dtype=np.int32))
-        return jacobian
+        return self.program.calls.node_jacobian(self, q, np.array([[node, 0]], dtype=np.int32))
 
     def node_subspaces(self, q: Any, nodes: Iterable[int]) -> list[np.ndarray]:
         """World twists of nodes per rate of the element that moves each of them, 6 x the number of its rates."""
@@ -385,13 +378,11 @@ class Binding:
 
     def node_accelerations(self, t: float, q: Any, v: Any, a: Any) -> np.ndarray:
         """World spatial accelerations of all nodes (at the world's origin), nodes x 6."""
-        accelerations: np.ndarray = self.program.calls.node_accelerations(self, t, q, v, a)
-        return accelerations
+        return self.program.calls.node_accelerations(self, t, q, v, a)
 
     def energies(self, t: float, q: Any, v: Any) -> np.ndarray:
         """Kinetic, potential [J], dissipated power, supplied power [W], largest constraint error."""
-        energies: np.ndarray = self.program.calls.energies(self, t, q, v)
-        return energies
+        return self.program.calls.energies(self, t, q, v)
 
     def signals(self, t: float) -> tuple[np.ndarray, np.ndarray]:
         """Inputs and signals at time t [s]."""
@@ -424,13 +415,11 @@ class Binding:
 
     def project(self, t: float, q: Any, v: Any, tolerance: float = 1e-12) -> tuple[np.ndarray, np.ndarray]:
         """The closest state (in the mass metric) that satisfies the constraints."""
-        projected: tuple[np.ndarray, np.ndarray] = self.program.calls.project(self, t, q, v, tolerance)
-        return projected
+        return self.program.calls.project(self, t, q, v, tolerance)
 
     def increment(self, q: Any, x: Any) -> np.ndarray:
         """q with the increment x (nv) applied on the group."""
-        incremented: np.ndarray = self.program.calls.increment(self, q, x)
-        return incremented
+        return self.program.calls.increment(self, q, x)
 
     def bracket(self, v: np.ndarray) -> np.ndarray:
         """Gamma with d(increment)/dt = change of v - Gamma increment: hat(w) for the rates w of free rotations, zero for others."""

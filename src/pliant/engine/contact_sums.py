@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.engine.differences import central, moved
-from pliant.engine.workspace import check
+from pliant.engine.program import check
 from pliant.parts.assembly.contact_shapes import ContactSystem
 from pliant.parts.output.base import CONTACT_SUMS, ContactQuery
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy
 
-from pliant.engine.workspace import check
+from pliant.engine.program import check
 from pliant.language.arguments import ArgumentError, number
 from pliant.language.message_text import suggestion
 from pliant.parts.assembly.contact_shapes import ContactSystem

@@ -14,9 +14,8 @@ import numpy as np
 from pliant.engine.binding import Binding
 from pliant.engine.input_values import expanded_inputs, input_value
 from pliant.engine.model.model import Model
-from pliant.engine.program import Program
+from pliant.engine.program import EvaluationError, Program
 from pliant.engine.symbolic import casadi_function
-from pliant.engine.workspace import EvaluationError
 from pliant.language.arguments import ArgumentError, article
 from pliant.language.message_text import describe, suggestion
 from pliant.language.names import with_repeated

@@ -415,8 +415,7 @@ class Equations:
         calls, binding = self._ready(inputs, parameters)
         if v is None:
             q, v, t, binding = self._taken_apart(q, t, binding)
-        efforts: np.ndarray = calls.inverse(binding, t or 0.0, q, v, a)
-        return efforts
+        return calls.inverse(binding, t or 0.0, q, v, a)
 
     def forward_dynamics(
         self, q: Any, v: Any = None, *, t: float | None = None, inputs: InputValues | None = None,
@@ -431,8 +430,7 @@ class Equations:
             q, v, t, binding = self._taken_apart(q, t, binding)
         if binding.m > 1:
             binding = with_independent_rows(binding, t or 0.0, q, v, calls)
-        accelerations: tuple[np.ndarray, np.ndarray] = calls.forward(binding, t or 0.0, q, v)
-        return accelerations
+        return calls.forward(binding, t or 0.0, q, v)
 
     def forces(
         self, q: Any, v: Any = None, *, t: float | None = None, inputs: InputValues | None = None,

@@ -53,8 +53,7 @@ def frame_motion(
 
 def frame_jacobian(model: Model, calls: Calls, bound: Binding, q: Any, name: str) -> np.ndarray:
     """Velocity of a frame's origin and its angular velocity per rate, in world axes, 6 x nv."""
-    jacobian: np.ndarray = calls.frame_jacobian(bound, q, _pairs(model, (name,)))
-    return jacobian
+    return calls.frame_jacobian(bound, q, _pairs(model, (name,)))
 
 
 def _pairs(model: Model, names: tuple[str, ...]) -> np.ndarray:

@@ -1,24 +1,23 @@
 """Kernels: one small CasADi function per kind of element and purpose, with its own exact derivatives.
 
-A kernel sees one instance: its coordinates or the poses and twists of its frames, its constants and signals. The
-assembled system calls kernels in a loop; nothing ever differentiates the assembled system. All inputs and outputs are
-dense and column-major.
+A kernel sees one instance: its coordinates or the poses and twists of its frames, its constants and signals. The assembled system
+calls kernels in a loop; nothing ever differentiates the assembled system. All inputs and outputs are dense and column-major.
 
-World twists are taken at the world's origin. A variation of a pose is a world-side increment `eta`; with
-`eta_dot`, `eta_ddot` its time derivatives along the motion,
+World twists are taken at the world's origin. A variation of a pose is a world-side increment `eta`; with `eta_dot`, `eta_ddot` its
+time derivatives along the motion,
 
     d(twist)        = eta_dot + eta x twist
     d(acceleration) = eta_ddot + eta_dot x twist + eta x acceleration
 
-and tangents of wrenches are given in convected form, `d(wrench) - eta x* wrench`, because wrench and frame then turn
-together and the recursion needs no further terms.
+and tangents of wrenches are given in convected form, `d(wrench) - eta x* wrench`, because wrench and frame then turn together and
+the recursion needs no further terms.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, partial
+from functools import cache, cached_property, partial, wraps
 from typing import Any
 
 import casadi as ca
@@ -88,28 +87,49 @@ VALUE_TANGENT = ("value", "tangent")
 """Functions that most types have."""
 
 
-def dense_function(name: str, inputs: Sequence[Any], outputs: Sequence[Any]) -> ca.Function:
-    """A kernel's function as the runtime calls it: dense outputs, common subexpressions shared."""
-    return ca.Function(name, list(inputs), [ca.densify(ca.SX(x)) for x in outputs], {"cse": True})
+Formulas = Sequence[tuple[Sequence[Any], Sequence[Any]]]
+"""Inputs and outputs of the functions of a type, as expressions."""
+
+
+def _kernels_of(
+    prefix: str, purposes: tuple[str, ...] = VALUE_TANGENT, lanes: int = 0
+) -> Callable[[Callable[[Any], Formulas]], Callable[[Any], Kernels]]:
+    """Decorator of the formulas of a kind: its kernels, which are named after it."""
+
+    def decorated(formulas: Callable[[Any], Formulas]) -> Callable[[Any], Kernels]:
+        @cache
+        @wraps(formulas)
+        def kernels(kind: Any) -> Kernels:
+            name = f"{prefix}_{kind.name}"
+            return Kernels(name, purposes, partial(_functions, name, purposes, formulas, kind), lanes)
+
+        return kernels
+
+    return decorated
+
+
+def _functions(
+    name: str, purposes: tuple[str, ...], formulas: Callable[[Any], Formulas], kind: Any
+) -> tuple[ca.Function, ...]:
+    """The functions of a kind, as the runtime calls them: dense outputs, common subexpressions shared."""
+    return tuple(
+        ca.Function(f"{name}_{purpose}", list(inputs), [ca.densify(ca.SX(x)) for x in outputs], {"cse": True})
+        for purpose, (inputs, outputs) in zip(purposes, formulas(kind), strict=True)
+    )
 
 
 def _zero_to_empty(size: int, name: str) -> Any:
     return ca.SX.sym(name, size)
 
 
-@cache
-def motion_kernels(motion: Motion) -> Kernels:
+@_kernels_of("motion", ("kinematics", "tangent"), lanes=2)
+def motion_kernels(motion: Motion) -> Formulas:
     """Kernels of a motion, in base axes.
 
     kinematics  (q, v, constants) -> R, p, s, c: c = s_dot v, the acceleration due to the rates alone
     tangent     (q, v, a, constants, wrench) -> vq, av, aq: eta_dot = vq dq + s dv, eta_ddot = aq dq + av dv + s da, both
                 for a base at rest; and d(s' wrench)/dq for a wrench fixed in the base
     """
-    purposes = ("kinematics", "tangent")
-    return Kernels(f"motion_{motion.name}", purposes, partial(_motion_functions, motion), lanes=2)
-
-
-def _motion_functions(motion: Motion) -> tuple[ca.Function, ...]:
     q, v, a = (_zero_to_empty(n, x) for n, x in ((motion.q_size, "q"), (motion.v_size, "v"), (motion.v_size, "a")))
     theta, wrench = _zero_to_empty(motion.constants, "c"), ca.SX.sym("f", 6)
     R, p = motion.pose(q, theta)
@@ -120,13 +140,9 @@ def _motion_functions(motion: Motion) -> tuple[ca.Function, ...]:
     s, convection = subspace.call([z, y, z_dot, theta])
     if motion.acceleration is not None:
         convection = motion.acceleration(q, theta, v)
-    name = f"motion_{motion.name}"
     tangents = [x @ A for x in tangent.call([z, y, z_dot, z_ddot, theta])]
     block = A.T @ own.call([z, y, theta, wrench])[0] @ A
-    return (
-        dense_function(f"{name}_kinematics", [q, v, theta], [R, p, s @ A, convection]),
-        dense_function(f"{name}_tangent", [q, v, a, theta, wrench], [*tangents, block]),
-    )
+    return (([q, v, theta], [R, p, s @ A, convection]), ([q, v, a, theta, wrench], [*tangents, block]))
 
 
 def _differentiated_motion(motion: Motion, size: int) -> tuple[ca.Function, ca.Function, ca.Function]:
@@ -215,17 +231,13 @@ def _wrench_cross(wrench: Any, count: int) -> Any:
     return ca.diagcat(*blocks)
 
 
-@cache
-def frame_force_kernels(kind: FrameForce) -> Kernels:
+@_kernels_of("force")
+def frame_force_kernels(kind: FrameForce) -> Formulas:
     """Kernels of a force between frames (k frames, s signals).
 
     value    (poses, twists, constants, signals) -> wrenches 6k, (energy, dissipation, supply)
     tangent  same inputs -> K 6k x 6k, C 6k x 6k, S 6k x s: convected d(wrench) = K eta + C eta_dot + S dsignal
     """
-    return Kernels(f"force_{kind.name}", VALUE_TANGENT, partial(_frame_force_functions, kind))
-
-
-def _frame_force_functions(kind: FrameForce) -> tuple[ca.Function, ...]:
     frames = _frames(kind.frames)
     theta, signal = _zero_to_empty(kind.constants, "c"), _zero_to_empty(kind.signals, "s")
     effect = kind.effect(frames.poses, frames.twists, theta, signal)
@@ -233,11 +245,7 @@ def _frame_force_functions(kind: FrameForce) -> tuple[ca.Function, ...]:
     stated = kind.tangent or partial(_differentiated_tangent, kind)
     K, C, S = stated(frames.poses, frames.twists, theta, signal)
     scalars = ca.vertcat(effect.energy, effect.dissipation, effect.supply)
-    name = f"force_{kind.name}"
-    return (
-        dense_function(f"{name}_value", inputs, [effect.force, scalars]),
-        dense_function(f"{name}_tangent", inputs, [K, C, S]),
-    )
+    return ((inputs, [effect.force, scalars]), (inputs, [K, C, S]))
 
 
 def _differentiated_tangent(
@@ -250,18 +258,14 @@ def _differentiated_tangent(
     return K, C, ca.jacobian(force, signal)
 
 
-@cache
-def constraint_kernels(kind: FrameConstraint) -> Kernels:
+@_kernels_of("constraint")
+def constraint_kernels(kind: FrameConstraint) -> Formulas:
     """Kernels of a constraint between frames (k frames, m components).
 
     value    (poses, twists, constants) -> e m, G m x 6k, gamma m: de/dt = G twist, d2e/dt2 = G acceleration + gamma
     tangent  (poses, twists, accelerations, constants, multipliers) -> K 6k x 6k (convected, of the wrench
              G' multipliers), Eq and Ev m x 6k: d(d2e/dt2) = Eq eta + Ev eta_dot + G eta_ddot
     """
-    return Kernels(f"constraint_{kind.name}", VALUE_TANGENT, partial(_constraint_functions, kind))
-
-
-def _constraint_functions(kind: FrameConstraint) -> tuple[ca.Function, ...]:
     frames = _frames(kind.frames)
     theta, multiplier = _zero_to_empty(kind.constants, "c"), ca.SX.sym("l", kind.size)
     attached = kind.attached(frames.poses, theta)
@@ -286,28 +290,19 @@ def _constraint_functions(kind: FrameConstraint) -> tuple[ca.Function, ...]:
     value = ca.Function("value", [z, V, theta], [e, G, gamma], {"cse": True})
     tangent = ca.Function("tangent", [z, V, A, theta, multiplier], [K, Eq, Ev], {"cse": True})
     placed = ca.vertcat(*[x.vector for x in attached])
-    name = f"constraint_{kind.name}"
     return (
-        dense_function(f"{name}_value", [frames.flat_pose, V, theta], value.call([placed, V, theta])),
-        dense_function(
-            f"{name}_tangent",
-            [frames.flat_pose, V, A, theta, multiplier],
-            tangent.call([placed, V, A, theta, multiplier]),
-        ),
+        ([frames.flat_pose, V, theta], value.call([placed, V, theta])),
+        ([frames.flat_pose, V, A, theta, multiplier], tangent.call([placed, V, A, theta, multiplier])),
     )
 
 
-@cache
-def coordinate_force_kernels(kind: CoordinateForce) -> Kernels:
+@_kernels_of("coordinate")
+def coordinate_force_kernels(kind: CoordinateForce) -> Formulas:
     """Kernels of a force on coordinates (k rates, s signals).
 
     value    (q, v, constants, signals) -> force k, (energy, dissipation, supply)
     tangent  same inputs -> d force/dq k x k, d force/dv k x k, d force/dsignal k x s
     """
-    return Kernels(f"coordinate_{kind.name}", VALUE_TANGENT, partial(_coordinate_force_functions, kind))
-
-
-def _coordinate_force_functions(kind: CoordinateForce) -> tuple[ca.Function, ...]:
     carrier = coordinate_carrier(kind.parts)
     q, v = ca.SX.sym("q", carrier.q_size), ca.SX.sym("v", carrier.v_size)
     theta, signal = _zero_to_empty(kind.constants, "c"), _zero_to_empty(kind.signals, "s")
@@ -316,24 +311,16 @@ def _coordinate_force_functions(kind: CoordinateForce) -> tuple[ca.Function, ...
     dq = ca.jacobian(effect.force, q) @ carrier.rate_matrix(q)
     tangent = [dq, ca.jacobian(effect.force, v), ca.jacobian(effect.force, signal)]
     scalars = ca.vertcat(effect.energy, effect.dissipation, effect.supply)
-    name = f"coordinate_{kind.name}"
-    return (
-        dense_function(f"{name}_value", inputs, [effect.force, scalars]),
-        dense_function(f"{name}_tangent", inputs, tangent),
-    )
+    return ((inputs, [effect.force, scalars]), (inputs, tangent))
 
 
-@cache
-def route_kernels(kind: RouteForce) -> Kernels:
+@_kernels_of("route")
+def route_kernels(kind: RouteForce) -> Formulas:
     """Kernels of a routed line's law (s signals); its geometry belongs to the assembled system.
 
     value    (length, rate, constants, signals, signal rates) -> tension, (energy, dissipation, supply)
     tangent  same inputs -> d tension/d length, d tension/d rate, d tension/d signals 1 x s, d tension/d signal rates 1 x s
     """
-    return Kernels(f"route_{kind.name}", VALUE_TANGENT, partial(_route_functions, kind))
-
-
-def _route_functions(kind: RouteForce) -> tuple[ca.Function, ...]:
     length, rate = ca.SX.sym("l"), ca.SX.sym("r")
     theta = _zero_to_empty(kind.constants, "c")
     signal, signal_rate = _zero_to_empty(kind.signals, "s"), _zero_to_empty(kind.signals, "sd")
@@ -342,11 +329,7 @@ def _route_functions(kind: RouteForce) -> tuple[ca.Function, ...]:
     tension = ca.SX(effect.force)
     tangent = [ca.jacobian(tension, x) for x in (length, rate, signal, signal_rate)]
     scalars = ca.vertcat(effect.energy, effect.dissipation, effect.supply)
-    name = f"route_{kind.name}"
-    return (
-        dense_function(f"{name}_value", inputs, [tension, scalars]),
-        dense_function(f"{name}_tangent", inputs, tangent),
-    )
+    return ((inputs, [tension, scalars]), (inputs, tangent))
 
 
 def coordinate_carrier(parts: tuple[CoordinatePart, ...]) -> Motion:
@@ -354,35 +337,27 @@ def coordinate_carrier(parts: tuple[CoordinatePart, ...]) -> Motion:
     return Motion("carrier", parts, 0, lambda q, c: se3.identity())
 
 
-@cache
-def relative_force_kernels(kind: RelativeForce) -> Kernels:
+@_kernels_of("relative", lanes=2)
+def relative_force_kernels(kind: RelativeForce) -> Formulas:
     """Kernels of a force between two frames by their relative motion, in the first end's axes at its origin (s signals).
 
     value    (pose of the second end, relative twist, constants after the placements, signals)
              -> wrench 6 on the second end, (energy, dissipation, supply)
     tangent  same inputs -> wrench 6, K 6 x 6, C 6 x 6, S 6 x s: by relative increment, relative twist and signal
     """
-    return Kernels(f"relative_{kind.name}", VALUE_TANGENT, partial(_relative_force_functions, kind), lanes=2)
-
-
-def _relative_force_functions(kind: RelativeForce) -> tuple[ca.Function, ...]:
     x, twist = ca.SX.sym("x", 12), ca.SX.sym("V", 6)
     own, signal = _zero_to_empty(kind.constants - ENDS.size * kind.placed, "c"), _zero_to_empty(kind.signals, "s")
     pose = ca.reshape(x[0:9], 3, 3), x[9:12]
     inputs = [x, twist, own, signal]
     wrench, *powers = kind.answer(pose, twist, own, signal)
-    name = f"relative_{kind.name}"
-    return (
-        dense_function(f"{name}_value", inputs, [wrench, ca.vertcat(*powers)]),
-        dense_function(f"{name}_tangent", inputs, kind.slopes(pose, twist, own, signal)),
-    )
+    return ((inputs, [wrench, ca.vertcat(*powers)]), (inputs, kind.slopes(pose, twist, own, signal)))
 
 
 # -- kernels of inertia that is not rigid --------------------------------------------------------------------------------
 
 
-@cache
-def inertia_kernels(kind: Inertia) -> Kernels:
+@_kernels_of("inertia", lanes=2)
+def inertia_kernels(kind: Inertia) -> Formulas:
     """Kernels of an inertia (n = 6 frames + k rates; all in the frames' own axes).
 
     value    (pose of the second frame in the first, q, W, constants) -> M n x n, h n: forces = M dW/dt + h
@@ -390,10 +365,6 @@ def inertia_kernels(kind: Inertia) -> Kernels:
              d(forces) = X delta + Y dW + Z dq + M d(dW/dt), with delta the increment of the relative pose in the first
              frame's axes, at its origin
     """
-    return Kernels(f"inertia_{kind.name}", VALUE_TANGENT, partial(_inertia_functions, kind), lanes=2)
-
-
-def _inertia_functions(kind: Inertia) -> tuple[ca.Function, ...]:
     x, q = ca.SX.sym("x", 12 if kind.frames == 2 else 0), ca.SX.sym("q", kind.q_size)
     W, W_dot, theta = ca.SX.sym("W", kind.size), ca.SX.sym("A", kind.size), ca.SX.sym("c", kind.constants)
     own = kind.through(theta) if kind.through is not None else ca.SX.eye(kind.v_size)
@@ -403,39 +374,28 @@ def _inertia_functions(kind: Inertia) -> tuple[ca.Function, ...]:
     value, tangent = _inner_kernels(kind, own.shape[0])
     M, h = value.call([x, z, y, into @ W, theta])
     X, Y, Z = tangent.call([x, z, y, into @ W, into @ W_dot, theta])
-    name = f"inertia_{kind.name}"
     outputs = [into.T @ X, into.T @ Y @ into, into.T @ Z @ own]
     return (
-        dense_function(f"{name}_value", [x, q, W, theta], [ca.triu2symm(ca.triu(into.T @ M @ into)), into.T @ h]),
-        dense_function(f"{name}_tangent", [x, q, W, W_dot, theta], outputs),
+        ([x, q, W, theta], [ca.triu2symm(ca.triu(into.T @ M @ into)), into.T @ h]),
+        ([x, q, W, W_dot, theta], outputs),
     )
 
 
-@cache
-def shared_inertia_kernels(kind: Inertia) -> Kernels:
+@_kernels_of("shared_inertia", ("value", "tangent", "mass"), lanes=3)
+def shared_inertia_kernels(kind: Inertia) -> Formulas:
     """Kernels of an inertia between two frames, without coordinates (W: 12 numbers; all in the frames' own axes).
 
     value    (pose of the second frame in the first, W, dW/dt, constants) -> forces 12
     tangent  same inputs -> X 12 x 6, Y 12 x 12, M 12 x 12: d(forces) = X delta + Y dW + M d(dW/dt), delta as in `inertia_kernels`
     mass     (pose, W, dW/dt, constants) -> M 12 x 12
     """
-    return Kernels(
-        f"shared_inertia_{kind.name}", ("value", "tangent", "mass"), partial(_shared_inertia_functions, kind), lanes=3
-    )
-
-
-def _shared_inertia_functions(kind: Inertia) -> tuple[ca.Function, ...]:
     x, none = ca.SX.sym("x", 12), ca.SX.sym("q", 0)
     W, W_dot, theta = ca.SX.sym("W", 12), ca.SX.sym("A", 12), ca.SX.sym("c", kind.constants)
     value, tangent = _inner_kernels(kind, 0)
     M, _ = value.call([x, none, none, W, theta])
     X, Y, _ = tangent.call([x, none, none, W, W_dot, theta])
-    name, inputs = f"shared_inertia_{kind.name}", [x, W, W_dot, theta]
-    return (
-        dense_function(f"{name}_value", inputs, _forces(kind).call(inputs)),
-        dense_function(f"{name}_tangent", inputs, [X, Y, M]),
-        dense_function(f"{name}_mass", inputs, [M]),
-    )
+    inputs = [x, W, W_dot, theta]
+    return ((inputs, _forces(kind).call(inputs)), (inputs, [X, Y, M]), (inputs, [M]))
 
 
 def _forces(kind: Inertia) -> ca.Function:

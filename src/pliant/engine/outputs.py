@@ -15,6 +15,7 @@ from pliant.engine.contact_sums import SIZE, contact_questions, model_sums
 from pliant.engine.kernel import coordinate_force_kernels, frame_force_kernels
 from pliant.engine.libraries import extension_module, runtime, virtual_kernel
 from pliant.engine.model.model import Model
+from pliant.engine.program import check
 from pliant.engine.symbolic import (
     Tree,
     build_tree,
@@ -24,7 +25,6 @@ from pliant.engine.symbolic import (
     route_state,
     stack_poses,
 )
-from pliant.engine.workspace import check
 from pliant.language.message_text import suggestion
 from pliant.language.names import outputs_named, stacked, with_repeated
 from pliant.parts.assembly.system import PLACEMENT_SIZE, ConstraintInstance, CoordinateForceInstance, FrameForceInstance

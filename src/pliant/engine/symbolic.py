@@ -21,7 +21,7 @@ from pliant.engine.kernel import (
     route_kernels,
 )
 from pliant.engine.model.model import Model
-from pliant.engine.workspace import EvaluationError
+from pliant.engine.program import EvaluationError
 from pliant.language.arguments import ArgumentError
 from pliant.language.message_text import describe
 from pliant.parts.assembly.system import (

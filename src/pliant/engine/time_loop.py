@@ -12,7 +12,7 @@ from pliant.engine.binding import Binding
 from pliant.engine.contacts import RECORD, Contacts, contacts_of, read_records
 from pliant.engine.layout import RunHead, RuntimeStatus
 from pliant.engine.libraries import extension_module
-from pliant.engine.workspace import Workspace, array_at, check
+from pliant.engine.program import Workspace, array_at, check
 from pliant.language.arrays import distinct
 
 PROJECTION_TOLERANCE = 1e-12

@@ -90,8 +90,7 @@ class Cuda:
     @property
     def compile_error(self) -> type[Exception]:
         """The exception raised if a program does not compile."""
-        found: type[Exception] = self._cupy.cuda.compiler.CompileException
-        return found
+        return self._cupy.cuda.compiler.CompileException
 
     def reserve_stack(self, size: int) -> None:
         """Set the stack size of threads to at least this value [bytes]."""

@@ -13,8 +13,8 @@ from pliant.engine.binding import Binding
 from pliant.engine.equations import Equations
 from pliant.engine.layout import RuntimeStatus
 from pliant.engine.outputs import evaluate_outputs, output_size
+from pliant.engine.program import EvaluationError
 from pliant.engine.time_loop import TimeLoop
-from pliant.engine.workspace import EvaluationError
 from pliant.fleet.cpu import Cpu, Engine, Group
 from pliant.language.arguments import ArgumentError
 

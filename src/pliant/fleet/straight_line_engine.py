@@ -81,5 +81,4 @@ class StraightLineEngine(Engine):
                 f"pliant: generating and compiling code for a fleet of {self._title} (once; up to half a minute)"
             ):
                 self._programs[key] = self._device.load(make())
-        run: Callable[..., None] = self._programs[key]
-        return run
+        return self._programs[key]

@@ -435,8 +435,7 @@ def jax_function(f: Differentiable) -> Callable[[Mapping[str, Any]], dict[str, A
         for name, x in f.initial.items():
             if full[name].shape != x.shape:
                 raise ArgumentError(f"'{name}' has shape {full[name].shape}; it must be {x.shape}")
-        function: dict[str, Any] = call(full)
-        return function
+        return call(full)
 
     return function
 
@@ -466,8 +465,7 @@ def _jax_call(jax: Any, f: Differentiable) -> Callable[[dict[str, Any]], Any]:
         return (callback(cases.cotangents, {name: x.shape for name, x in f.initial.items()}, values, given),)
 
     call.defvjp(forward, backward)
-    wrapped: Callable[[dict[str, Any]], Any] = call
-    return wrapped
+    return call
 
 
 class _Cases:

@@ -100,8 +100,7 @@ def folds_of(search: Search, folds: int, groups: Sequence[np.ndarray] | None, se
     """The fold of every sample of each target; -1 where it is not fitted.
 
     Equilibria are assigned at random, and motions are cut into segments, because neighbouring samples have correlated
-    errors. groups: labels per sample of each measurement; samples of one label stay together, also across
-    measurements.
+    errors. groups: labels per sample of each measurement; samples of one label stay together, also across measurements.
     """
     if groups is not None and len(groups) != len(search.targets):
         raise ArgumentError(f"give groups for each of the {len(search.targets)} measurements")

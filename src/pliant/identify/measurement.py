@@ -28,8 +28,8 @@ from pliant.analysis.simulate import Simulate, simulate
 from pliant.engine.core import check_names
 from pliant.engine.equations import Equations, Values
 from pliant.engine.outputs import output_function, output_names
+from pliant.engine.program import EvaluationError
 from pliant.engine.time_loop import TimeLoop
-from pliant.engine.workspace import EvaluationError
 from pliant.gradient.equilibrium import EquilibriumChange
 from pliant.gradient.parameter_derivatives import ParameterTangents, derivative, parameter_changes
 from pliant.identify.recording import drive, time_slack

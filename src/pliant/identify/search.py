@@ -21,8 +21,7 @@ class SearchSettings:
     """Without exact derivatives parameters are varied by this fraction of their scale: far above the error of a
     simulation, far below a significant change."""
     tolerance: float = 1e-5
-    """The search ends when a step changes parameters or the sum of squares by less than this fraction, below their
-    uncertainty."""
+    """The search ends when a step changes parameters or the sum of squares by less than this fraction, below their uncertainty."""
     settled: float = 0.02
     """Deviations estimated from the residuals of a fit, and the fit weighted by them, are repeated until they agree to this."""
     rounds: int = 8
@@ -32,8 +31,7 @@ class SearchSettings:
     broken: float = 1e6
     """Residual of a failed simulation, in units of the deviation: worse than any other."""
     stuck: float = 0.1
-    """Fraction of the sum of squares that derivatives predict to be removable, above which a completed search was
-    stuck."""
+    """Fraction of the sum of squares that derivatives predict to be removable, above which a completed search was stuck."""
     at_bound: float = 1e-4
     """Distance from a bound, relative to that between both bounds, within which a value is on it."""
     no_effect: float = 1e-6

@@ -67,8 +67,7 @@ def _of_analysis(recorded: LabelledArrays) -> AnalysisResult:
     eqs = derive(load_text(about["model_text"]))
     own = {name: x for name, x in json.loads(about["parameters"]).items() if name not in eqs.model.structural}
     eqs = eqs.at(parameters=own, inputs=json.loads(about["inputs"]))
-    result: AnalysisResult = analysis(about["analysis"]).result.read(recorded, eqs)
-    return result
+    return analysis(about["analysis"]).result.read(recorded, eqs)
 
 
 # -- the file ----------------------------------------------------------------------------------------------------------

@@ -31,14 +31,9 @@ def is_number(value: object) -> bool:
 
 
 def number(
-    where: str,
-    value: Any,
-    *,
-    above: float | None = None,
-    at_least: float | None = None,
-    at_most: float | None = None,
-    hint: str = "",
-) -> float:
+    where: str, value: Any, *, above: float | None = None, at_least: float | None = None,
+    at_most: float | None = None, hint: str = "",
+) -> float:  # fmt: skip
     """A finite number within limits; NumPy numbers and arrays of one number are accepted."""
     if isinstance(value, np.ndarray) and value.size == 1:
         value = value.item()

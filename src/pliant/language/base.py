@@ -407,6 +407,23 @@ class WordMappingOrObject:
         return {"anyOf": [choice for choice in full.get("oneOf") or full.get("anyOf") or () if choice]}
 
 
+class ReadBy:
+    """Base of annotations of fields whose values are read by one function, in place of a schema of pydantic."""
+
+    json_schema: ClassVar[JsonSchemaValue]
+    """What a model file may contain there."""
+
+    def read(self, value: Any) -> Any:
+        """The value of the field; raises a fault."""
+        raise NotImplementedError
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(self.read)
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return self.json_schema
+
+
 IN_FILE = "in a file"
 """Context of the validation of what was read from a model file or given to a command, rather than by Python code."""
 

@@ -29,6 +29,7 @@ from pliant.language.syntax import (
     Number,
     Symbol,
     parse,
+    rebuilt,
     symbols,
     to_text,
 )
@@ -425,12 +426,7 @@ def _split(node: Node, state: set[str], found: list[Node]) -> Node:
         if node not in found:
             found.append(node)
         return Symbol(f"#{found.index(node)}")
-    if isinstance(node, Negative):
-        return Negative(_split(node.operand, state, found))
-    if isinstance(node, Binary):
-        return Binary(node.operator, _split(node.left, state, found), _split(node.right, state, found))
-    assert isinstance(node, Call), "numbers use no names"
-    return Call(node.function, tuple(_split(part, state, found) for part in node.arguments))
+    return rebuilt(node, lambda part: _split(part, state, found))
 
 
 def sizes(formulas: Sequence[StateFormula | None]) -> int:

@@ -14,7 +14,7 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationInfo
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
-from pliant.language.base import fault
+from pliant.language.base import ReadBy, fault
 from pliant.language.message_text import describe, with_article
 
 MAX_NAME = 64
@@ -107,19 +107,16 @@ class InputKeyMarker:
         return read_name(match[1], in_expressions=True) + (match[2] or "") if match else read_name(value)
 
 
-class Reference:
+class Reference(ReadBy):
     """Annotation of a reference to a part by its name: `rope`, `link[i-1].tip`, `left/bar`."""
 
     def __init__(self, kind: str, pattern: str, hint: str) -> None:
         self.kind, self.pattern, self.hint = kind, re.compile(pattern), hint
 
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_plain_validator_function(self._read)
-
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         return {"type": "string", "description": f"a reference to {with_article(self.kind)}: {self.hint}"}
 
-    def _read(self, value: Any) -> str:
+    def read(self, value: Any) -> str:
         if not isinstance(value, str) or not self.pattern.fullmatch(value) or len(value) > 4 * MAX_NAME:
             raise fault(
                 "bad_reference", f"{describe(value)} is not a reference to {with_article(self.kind)}", hint=self.hint

@@ -205,12 +205,9 @@ def is_finite(value: Any) -> bool:
 
 
 def wrong_dimension(
-    node: Node,
-    expected: Dimension | OpenDimension,
-    known: Mapping[str, Dimension | OpenDimension],
-    *,
+    node: Node, expected: Dimension | OpenDimension, known: Mapping[str, Dimension | OpenDimension], *,
     by_unit: bool = False,
-) -> tuple[str, str] | None:
+) -> tuple[str, str] | None:  # fmt: skip
     """Message and hint if an expression has another dimension than expected.
 
     known: dimensions of the parameters. by_unit: name the expected dimension by its unit, where its usual name would mislead.
@@ -229,13 +226,9 @@ def _named(dimension: Dimension) -> str:
 
 
 def bounds_problems(
-    name: str,
-    parameter: Parameter,
-    value: float,
-    dimension: Dimension | OpenDimension,
-    known: Mapping[str, Dimension | OpenDimension],
-    number: Callable[[Scalar], float],
-) -> Iterator[Problem]:
+    name: str, parameter: Parameter, value: float, dimension: Dimension | OpenDimension,
+    known: Mapping[str, Dimension | OpenDimension], number: Callable[[Scalar], float],
+) -> Iterator[Problem]:  # fmt: skip
     """Problems of a parameter's value relative to its bounds, and of the bounds themselves."""
     for key, sign, word in (("minimum", 1, "below its minimum"), ("maximum", -1, "above its maximum")):
         bound = getattr(parameter, key)

@@ -692,15 +692,12 @@ def read_recording(path: str | os.PathLike[str], *, poses: bool = False) -> Reco
         found, times = {name: column for name, column in found.items() if column is not time}, time.values
         _check_gaps(times, source)
     return Recording(
-        str(source),
-        times,
-        {name: column.values for name, column in found.items()},
+        str(source), times, {name: column.values for name, column in found.items()},
         {name: column.si for name, column in found.items() if column.unit is not None},
         {name: column.flaw for name, column in found.items() if column.flaw},
-        tuple(name for name, column in found.items() if column.unit is None),
-        timed,
+        tuple(name for name, column in found.items() if column.unit is None), timed,
         tuple(name for name, column in found.items() if column.flaw and column.gaps),
-    )
+    )  # fmt: skip
 
 
 def as_recording_error(problem: FileProblem) -> ArgumentError:

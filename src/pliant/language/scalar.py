@@ -9,14 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, ClassVar, TypeAlias
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
 from pliant.language import dimension as dim
-from pliant.language.base import Part, fault
+from pliant.language.base import Part, ReadBy, fault
 from pliant.language.dimension import Dimension
 from pliant.language.faults import ExpressionError
 from pliant.language.message_text import describe
@@ -81,14 +81,13 @@ class Quantity:
         return read_scalar(value, self.words)
 
 
-class PlainScalar:
+class PlainScalar(ReadBy):
     """Annotation of a value that cannot be given per instance."""
 
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_plain_validator_function(read_scalar)
+    json_schema: ClassVar[JsonSchemaValue] = {"type": ["number", "string"]}
 
-    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        return {"type": ["number", "string"]}
+    def read(self, value: Any) -> float | str:
+        return read_scalar(value)
 
 
 def read_scalar(value: Any, words: tuple[str, ...] = ()) -> float | str:
@@ -112,27 +111,12 @@ def read_scalar(value: Any, words: tuple[str, ...] = ()) -> float | str:
     raise fault("too_large", f"the value is {TOO_LARGE[0]}", hint=TOO_LARGE[1])
 
 
-def read_count(value: Any) -> int | str:
-    """Check the syntax of a number of instances, an integer or an expression of parameters; returns it unchanged."""
-    if isinstance(value, str) and value.startswith("="):
-        read_scalar(value)
-        return value
-    if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
-        return value
-    message = f"expected a number of instances (1, 2, ..., or =expression), got {describe(value)}"
-    raise fault("bad_count", message)
-
-
-class FormulaMarker:
+class FormulaMarker(ReadBy):
     """Annotation of an expression of outputs, parameters and the time."""
 
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_plain_validator_function(self._read)
+    json_schema: ClassVar[JsonSchemaValue] = {"type": "string", "description": "an expression that begins with ="}
 
-    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        return {"type": "string", "description": "an expression that begins with ="}
-
-    def _read(self, value: Any) -> str:
+    def read(self, value: Any) -> str:
         if not isinstance(value, str) or not value.lstrip().startswith("="):
             hint = "such as =2*pull.x"
             raise fault("not_a_value", f"expected an expression that begins with =, got {describe(value)}", hint=hint)
@@ -140,14 +124,20 @@ class FormulaMarker:
         return value
 
 
-class CountMarker:
-    """Annotation of a number of instances."""
+class CountMarker(ReadBy):
+    """Annotation of a number of instances: an integer, or an expression of parameters."""
 
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_plain_validator_function(read_count)
+    json_schema: ClassVar[JsonSchemaValue] = {
+        "anyOf": [{"type": "integer", "minimum": 1}, {"type": "string", "pattern": "^="}]
+    }
 
-    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        return {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "string", "pattern": "^="}]}
+    def read(self, value: Any) -> int | str:
+        if isinstance(value, str) and value.startswith("="):
+            return str(read_scalar(value))
+        if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
+            return value
+        message = f"expected a number of instances (1, 2, ..., or =expression), got {describe(value)}"
+        raise fault("bad_count", message)
 
 
 Formula: TypeAlias = Annotated[str, FormulaMarker()]

@@ -348,33 +348,29 @@ def children(node: Node) -> tuple[Node, ...]:
     return node.arguments if isinstance(node, Call) else ()
 
 
+def rebuilt(node: Node, change: Callable[[Node], Node]) -> Node:
+    """The expression with its direct subexpressions changed."""
+    if isinstance(node, Item):
+        return Item(node.name, change(node.index), node.component)
+    if isinstance(node, Negative):
+        return Negative(change(node.operand))
+    if isinstance(node, Binary):
+        return Binary(node.operator, change(node.left), change(node.right))
+    return Call(node.function, tuple(map(change, node.arguments))) if isinstance(node, Call) else node
+
+
 def substitute(node: Node, replacements: Mapping[str, Node]) -> Node:
     """The expression with names replaced by other expressions."""
     if isinstance(node, Symbol):
         return replacements.get(node.name, node)
-    if isinstance(node, Item):
-        return Item(node.name, substitute(node.index, replacements), node.component)
-    if isinstance(node, Negative):
-        return Negative(substitute(node.operand, replacements))
-    if isinstance(node, Binary):
-        left, right = substitute(node.left, replacements), substitute(node.right, replacements)
-        return Binary(node.operator, left, right)
-    if isinstance(node, Call):
-        return Call(node.function, tuple(substitute(child, replacements) for child in node.arguments))
-    return node
+    return rebuilt(node, lambda child: substitute(child, replacements))
 
 
 def choose(node: Node, index: Callable[[Node], int]) -> Node:
     """The expression with instances such as `pull[i+1]` replaced by names such as `pull[2]`; `index` evaluates an index."""
     if isinstance(node, Item):
         return Symbol(instance_name(node.name, index(node.index)) + node.component)
-    if isinstance(node, Negative):
-        return Negative(choose(node.operand, index))
-    if isinstance(node, Binary):
-        return Binary(node.operator, choose(node.left, index), choose(node.right, index))
-    if isinstance(node, Call):
-        return Call(node.function, tuple(choose(child, index) for child in node.arguments))
-    return node
+    return rebuilt(node, lambda child: choose(child, index))
 
 
 def has_items(node: Node) -> bool:

@@ -126,14 +126,9 @@ def _map_part(part: Part, function: Callable[[Leaf], Any], path: KeyPath, in_lis
 
 
 def _map(
-    value: Any,
-    hint: Hint,
-    function: Callable[[Leaf], Any],
-    path: KeyPath,
-    owner: Part,
-    field: KeyPath,
+    value: Any, hint: Hint, function: Callable[[Leaf], Any], path: KeyPath, owner: Part, field: KeyPath,
     in_list: bool = False,
-) -> Any:
+) -> Any:  # fmt: skip
     if value is None:
         return None
     if type(value) in _SCALARS:

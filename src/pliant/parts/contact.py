@@ -219,16 +219,12 @@ contacts:
         stiffness = default_stiffness(build, things) if self.stiffness is None else build.value(self.stiffness)
         along = build.value(self.friction.along)
         numbers = LawNumbers(
-            stiffness,
-            build.value(self.exponent),
-            build.value(self.dissipation) if self.restitution is None else 0.0,
-            0.0 if self.restitution is None else self._impact(build, name),
-            build.value(self.tangential_stiffness),
-            along,
-            along if self.friction.across is None else build.value(self.friction.across),
+            stiffness, build.value(self.exponent), build.value(self.dissipation) if self.restitution is None else 0.0,
+            0.0 if self.restitution is None else self._impact(build, name), build.value(self.tangential_stiffness),
+            along, along if self.friction.across is None else build.value(self.friction.across),
             build.value(self.friction.at_rest),
             *slow_and_recent([build.value(x) for x in build.robot.world.gravity], smallest_radius(build, things)),
-        )
+        )  # fmt: skip
         build.system.contacts.law(name, sides[0], sides[-1], build.system.constants(numbers.entries()))
 
     def _impact(self, build: Build, name: str) -> float:

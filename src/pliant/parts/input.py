@@ -28,14 +28,9 @@ class Samples:
 
 
 def read_samples(
-    source: Source,
-    file: str,
-    column: str,
-    *,
-    time_column: str | None = None,
-    time_unit: str | None = None,
+    source: Source, file: str, column: str, *, time_column: str | None = None, time_unit: str | None = None,
     unit: str | None = None,
-) -> Samples:
+) -> Samples:  # fmt: skip
     """Samples from a column of a file, which a model from `source` refers to; raises FileProblem."""
     found = by_name(read_columns(source.find(file), file, limit="table"), file)
     times = times_of(found, file, time_column)
@@ -229,13 +224,9 @@ class SeriesInput(FromFiles):
             return copy
         try:
             copy._samples = read_samples(
-                source,
-                series.file or "",
-                series.column or "",
-                time_column=series.time_column,
-                time_unit=series.time_unit,
-                unit=series.unit,
-            )
+                source, series.file or "", series.column or "", time_column=series.time_column,
+                time_unit=series.time_unit, unit=series.unit,
+            )  # fmt: skip
         except FileProblem as problem:
             raise FileProblem(str(problem), problem.hint, ("series",)) from None
         return copy

@@ -126,23 +126,16 @@ links:
         stiffness = build.coefficient(spring.coefficient, start, f"links.{name}.spring")
         damping = build.coefficient(given, start, f"links.{name}.damper")
         constants = AXIAL.write(
-            first=build.entries(ends[0][1][1]),
-            second=build.entries(ends[1][1][1]),
-            stiffness=stiffness.plain,
-            rest=rest,
-            damping=damping.plain,
-            power=build.value(power),
+            first=build.entries(ends[0][1][1]), second=build.entries(ends[1][1][1]), stiffness=stiffness.plain,
+            rest=rest, damping=damping.plain, power=build.value(power),
             direction={"both": 0, "tension": 1, "compression": -1}[self.direction],
             smoothing=build.value(self.smoothing),
-        )
+        )  # fmt: skip
         with_input = self.input != 0
         build.link_forces[name] = build.frame_force(
-            axial_force(stiffness.formula, damping.formula, with_input=with_input),
-            [node for node, _ in ends],
-            [*constants, *stiffness.numbers, *damping.numbers],
-            [self.input] if with_input else [],
-            name,
-        )
+            axial_force(stiffness.formula, damping.formula, with_input=with_input), [node for node, _ in ends],
+            [*constants, *stiffness.numbers, *damping.numbers], [self.input] if with_input else [], name,
+        )  # fmt: skip
 
 
 def _state(length: Any, rest: Any) -> dict[str, Any]:
@@ -358,14 +351,10 @@ links:
         )
         ways = {"both": 0, "positive": 1, "negative": -1}
         constants = BEAM.write(
-            first=build.pose_entries(end_a),
-            second=build.pose_entries(end_b),
-            rest=rest,
-            stiffness=[x.plain for x in stiffness],
-            damping=[x.plain for x in damping],
-            power=[build.value(x) for x in self.damping_power],
-            direction=[ways[way] for way in self.direction],
-        )
+            first=build.pose_entries(end_a), second=build.pose_entries(end_b), rest=rest,
+            stiffness=[x.plain for x in stiffness], damping=[x.plain for x in damping],
+            power=[build.value(x) for x in self.damping_power], direction=[ways[way] for way in self.direction],
+        )  # fmt: skip
         with_input = any(x != 0 for x in self.input)
         formulas = tuple(x.formula for x in (*stiffness, *damping))
         constants += [number for x in (*stiffness, *damping) for number in x.numbers]
@@ -453,12 +442,9 @@ def _beam_force(formulas: tuple[StateFormula | None, ...], map: Map, with_input:
 
     name = f"beam_{map}" + ("_driven" if with_input else "") + words(formulas)
     return relative_force(
-        name,
-        constants=fields.size,
-        signals=6 if with_input else 0,
-        deformation=lambda p, turn, c: beam_deformation(p, turn, map),
-        law=law,
-    )
+        name, constants=fields.size, signals=6 if with_input else 0,
+        deformation=lambda p, turn, c: beam_deformation(p, turn, map), law=law,
+    )  # fmt: skip
 
 
 Link: TypeAlias = Annotated[Axial | Beam, ByType("link")]

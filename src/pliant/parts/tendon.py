@@ -445,12 +445,9 @@ tendons:
             stiffness = build.value(self.axial_stiffness) / rest
         damping, power = (self.damper.coefficient, self.damper.power) if self.damper else (0, 1)
         constants = CONSTANTS.write(
-            stiffness=stiffness,
-            rest=rest,
-            damping=build.value(damping),
-            power=build.value(power),
+            stiffness=stiffness, rest=rest, damping=build.value(damping), power=build.value(power),
             smoothing=build.value(self.smoothing),
-        )
+        )  # fmt: skip
         wound = self.shortening != 0
         self.add(build, name, elastic_line(wound=wound), constants, [self.shortening] if wound else [])
 

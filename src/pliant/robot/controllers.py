@@ -80,7 +80,8 @@ class ControllerBase(Part):
     delay: Time = 0
     """Time from a sample until its command takes effect [s]."""
     inputs: InputNames | None = None
-    """Input parameters that it commands; default: all inputs but those of `loads`, which are disturbances."""
+    """Input parameters that it commands; default: all inputs but those of `loads`, which are disturbances, and for controllers that
+    compute forces (`pid`, `constraint`, `statics`) those that prescribe motions."""
     limits: tuple[InputLimit, ...] = ()
     """Limits of the inputs, one entry for each limited input."""
     description: str = ""

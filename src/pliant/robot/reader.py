@@ -20,12 +20,9 @@ from pliant.robot.writer import dump
 
 
 def load(
-    model: str | os.PathLike[str],
-    *,
-    variant: str | None = None,
-    set: Mapping[str, float | str] | None = None,
+    model: str | os.PathLike[str], *, variant: str | None = None, set: Mapping[str, float | str] | None = None,
     folders: Iterable[str | os.PathLike[str]] = (),
-) -> RobotSpec:
+) -> RobotSpec:  # fmt: skip
     """Load the robot of a model file, or a bundled robot by name; `four_bar@variant` also selects a variant.
 
     variant: name of a variant of the model. set: values of parameters (`{"length": "30 cm"}`). folders: folders that the
@@ -36,13 +33,9 @@ def load(
 
 
 def load_text(
-    text: str,
-    *,
-    variant: str | None = None,
-    set: Mapping[str, float | str] | None = None,
-    file: str = "text",
+    text: str, *, variant: str | None = None, set: Mapping[str, float | str] | None = None, file: str = "text",
     folder: str | os.PathLike[str] | None = None,
-) -> RobotSpec:
+) -> RobotSpec:  # fmt: skip
     """Load the robot of a model given as text.
 
     variant, set: as for `load`. file: the name shown in faults. folder: the folder of its other files.

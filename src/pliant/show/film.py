@@ -77,18 +77,10 @@ class Film:
 
 
 def film(
-    eqs: Equations,
-    run: Result,
-    path: str | os.PathLike[str],
-    *,
-    fps: float = 25.0,
-    speed: float = 1.0,
-    view: View = None,
-    size: tuple[int, int] | None = None,
-    labels: bool = True,
-    frames: bool = True,
+    eqs: Equations, run: Result, path: str | os.PathLike[str], *, fps: float = 25.0, speed: float = 1.0,
+    view: View = None, size: tuple[int, int] | None = None, labels: bool = True, frames: bool = True,
     progress: Progress | None = None,
-) -> Film:
+) -> Film:  # fmt: skip
     """Write a run as a film (.mp4 or .gif) atomically; returns its file and number of frames, which a notebook plays.
 
     fps: frames per second. speed: seconds of motion per second of film. Between saved times the nearest one is shown.

@@ -38,14 +38,14 @@ from pliant.analysis.motion.result import Result
 from pliant.analysis.numerics.state import AssemblyError, assemble
 from pliant.engine.equations import Equations, Values
 from pliant.engine.outputs import evaluate_outputs, output_units
-from pliant.engine.workspace import EvaluationError
+from pliant.engine.program import EvaluationError
 from pliant.language.arguments import ArgumentError
 from pliant.parts.geometry import arrays
 from pliant.robot.robot import RobotSpec
 from pliant.robot.rod_switch import KINDS, with_rod_model
+from pliant.show import outlines
 from pliant.show.colours import PALETTE, rgb
 from pliant.show.marks import Scene
-from pliant.show.page import round_length
 from pliant.show.scene import SceneMaker, run_maker, run_scenes
 from pliant.show.sliders import Slider, coordinate_sliders, input_sliders, parameter_sliders
 from pliant.show.stage import STAGE_LAYOUT, Stage, make_stage, unit_shape
@@ -512,7 +512,7 @@ def set_view(server: Any, stage: Stage) -> None:
     camera.position = tuple(middle + stage.camera.toward * 1.7 * max(reach, 1e-3) / np.tan(LAYOUT.field_of_view / 2))
     camera.fov = LAYOUT.field_of_view
     camera.near, camera.far = 0.01 * max(reach, 1e-3), 200 * max(reach, 1e-3)
-    cell = round_length(max(stage.size, 1e-6) / 4)
+    cell = outlines.round_length(max(stage.size, 1e-6) / 4)
     lowest = middle + stage.up * ((stage.low - middle) @ np.abs(stage.up)) - 0.03 * reach * stage.up
     scene.add_grid(
         "/floor", width=16 * cell, height=16 * cell, cell_size=cell, section_size=4 * cell, position=tuple(lowest),

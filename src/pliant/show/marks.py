@@ -105,16 +105,9 @@ class RodCurve:
 
 
 def rod_curve(
-    eqs: Equations,
-    name: str,
-    rod: Any,
-    poses: Mapping[str, Pose],
-    nodes: tuple[np.ndarray, np.ndarray],
-    value: Callable[[Any], float],
-    q: np.ndarray,
-    theta: np.ndarray,
-    chosen: ChosenPlaces,
-) -> RodCurve:
+    eqs: Equations, name: str, rod: Any, poses: Mapping[str, Pose], nodes: tuple[np.ndarray, np.ndarray],
+    value: Callable[[Any], float], q: np.ndarray, theta: np.ndarray, chosen: ChosenPlaces,
+) -> RodCurve:  # fmt: skip
     """The curve of a rod. Its z axis is its tangent, so positions and tangents at the nodes give a smooth curve.
 
     q, theta: positions and the model's constants that belong to the poses. chosen: those of other poses of the robot, empty for

@@ -14,12 +14,13 @@ import numpy as np
 
 from pliant.engine.contacts import Contacts
 from pliant.engine.equations import Equations
-from pliant.engine.workspace import EvaluationError
+from pliant.engine.program import EvaluationError
 from pliant.parts.assembly.system import PLACEMENT_SIZE
 from pliant.parts.geometry import arrays
 from pliant.show.colours import AXES, INK, PALE, SCALE, group_colours, rgb
 from pliant.show.marks import LinkMark, RodCurve, RodPlace, Scene, arc_pose, rod_pieces, rod_places
-from pliant.show.page import length_text, packed, round_length, shape_data
+from pliant.show.outlines import length_text, round_length
+from pliant.show.page import packed, shape_data
 from pliant.show.scene import SceneMaker
 from pliant.show.stage import Layer, Shape, Stage, make_stage
 from pliant.show.symbols import LAYOUT, Colour, StageSymbols

@@ -98,21 +98,24 @@ def place_names(rooms: Sequence[OccupiedSpace], pictures: Sequence[Sequence[Name
 
 def names_once(names: Sequence[str], most: int = 3) -> dict[int, str]:
     """Names by their index; of repeated parts with more than `most` instances only that of the first, as `disc[i]`."""
-    groups: dict[str, list[int]] = {}
-    for k, name in enumerate(names):
-        groups.setdefault(INSTANCE.sub("[i]", name), []).append(k)
     out: dict[int, str] = {}
-    for words, group in groups.items():
+    for words, group in _repeated(names).items():
         out |= {group[0]: words} if len(group) > most else {k: names[k] for k in group}
     return out
 
 
 def first_of_each(named: Sequence[NameLabel]) -> list[NameLabel]:
     """The first of each group of repeated parts (`disc[1]`, `disc[2]`, ...), which represents all of them (`disc[i]`)."""
-    groups: dict[str, list[NameLabel]] = {}
-    for one in named:
-        groups.setdefault(INSTANCE.sub("[i]", one.words), []).append(one)
-    return [replace(group[0], words=words) if len(group) > 1 else group[0] for words, group in groups.items()]
+    groups = _repeated([one.words for one in named])
+    return [replace(named[k], words=words) if more else named[k] for words, (k, *more) in groups.items()]
+
+
+def _repeated(names: Sequence[str]) -> dict[str, list[int]]:
+    """Indices of the names of instances of each part."""
+    groups: dict[str, list[int]] = {}
+    for k, name in enumerate(names):
+        groups.setdefault(INSTANCE.sub("[i]", name), []).append(k)
+    return groups
 
 
 def name_places(named: NameLabel, room: OccupiedSpace, sign: float) -> list[np.ndarray]:

@@ -77,15 +77,33 @@ def hatching(center: np.ndarray, outward: np.ndarray, half_width: float, depth: 
     return strokes
 
 
+def normals(axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Two directions in space that are perpendicular to an axis (unit vector) and to each other."""
+    helper = np.array([1.0, 0, 0]) if abs(axis[0]) < 0.8 else np.array([0, 1.0, 0])
+    first = np.cross(axis, helper)
+    first /= np.linalg.norm(first)
+    return first, np.cross(axis, first)
+
+
 def ring(center: np.ndarray, axis: np.ndarray, radius: float, count: int = 40) -> np.ndarray:
     """A circle in space about an axis (n x 3)."""
-    helper = np.array([1.0, 0, 0]) if abs(axis[0]) < 0.8 else np.array([0, 1.0, 0])
-    a = np.cross(axis, helper)
-    a /= np.linalg.norm(a)
-    b = np.cross(axis, a)
+    a, b = normals(axis)
     turn = np.linspace(0, 2 * np.pi, count, endpoint=False)
     return np.asarray(center + radius * (np.cos(turn)[:, None] * a + np.sin(turn)[:, None] * b))
 
 
 BOX_FACES = ((0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3))
 """Corners of each face of a box whose corners are counted with z changing fastest, seen from outside."""
+
+
+def round_length(length: float) -> float:
+    """The largest of 1, 2, 5 times a power of ten that is not above a length."""
+    power = 10.0 ** np.floor(np.log10(length))
+    return float(power * max(k for k in (1, 2, 5) if k * power <= length * (1 + 1e-9)))
+
+
+def length_text(length: float) -> str:
+    """A length in a suitable unit."""
+    if length >= 1:
+        return f"{length:g} m"
+    return f"{100 * length:g} cm" if length >= 0.01 else f"{1000 * length:g} mm"

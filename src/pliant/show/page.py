@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.show import outlines
 from pliant.show.colours import AXES, rgb
 from pliant.show.plot.style import axes, style
 from pliant.show.scene import Clip, all_scenes
@@ -170,7 +171,7 @@ def player_data(stage: Stage, title: str, clips: Sequence[Clip]) -> dict[str, An
     low, span = everywhere.min(axis=0), np.maximum(np.ptp(everywhere, axis=0), 1e-15)
     largest = max((float(batch.sizes.max()) for batch in stage.batches), default=1.0)
     size = float(np.max(stage.high - stage.low))
-    grid = round_length(max(size, 1e-12) / 4)
+    grid = outlines.round_length(max(size, 1e-12) / 4)
     firsts = np.cumsum([0, *(len(clip.times) for clip in clips)])
     return {
         "title": title,
@@ -181,7 +182,7 @@ def player_data(stage: Stage, title: str, clips: Sequence[Clip]) -> dict[str, An
         "axes": [rgb(colour) for colour in AXES],
         "seeThrough": stage.see_through,
         "grid": grid,
-        "gridText": length_text(grid),
+        "gridText": outlines.length_text(grid),
         "quantum": {"low": low.tolist(), "span": span.tolist(), "size": largest},
         "shapes": {name: shape_data(name) for name in sorted({batch.shape for batch in stage.batches})},
         "batches": [_batch(batch, low, span, largest) for batch in stage.batches],
@@ -244,16 +245,3 @@ def _still(values: np.ndarray) -> np.ndarray:
 def packed(values: np.ndarray) -> str:
     """The bytes of an array as text."""
     return base64.b64encode(np.ascontiguousarray(values).tobytes()).decode()
-
-
-def round_length(length: float) -> float:
-    """The largest of 1, 2, 5 times a power of ten that is not above a length."""
-    power = 10.0 ** np.floor(np.log10(length))
-    return float(power * max(k for k in (1, 2, 5) if k * power <= length * (1 + 1e-9)))
-
-
-def length_text(length: float) -> str:
-    """A length in a suitable unit."""
-    if length >= 1:
-        return f"{length:g} m"
-    return f"{100 * length:g} cm" if length >= 0.01 else f"{1000 * length:g} mm"

@@ -173,11 +173,9 @@ def _model(eqs: Equations, part: ReportPart) -> str:
     drawn = part.sketch(eqs, None, "the robot at the start")
     parts = [f'<div class="pictures">{drawn}{table(("", ""), shown.totals)}</div>']
     for sheet in shown.sheets:
-        rows = sheet.rows[: LIMITS.most_rows]
-        more = f'<p class="note">{len(sheet.rows) - len(rows)} more rows are not shown.</p>' * (
-            len(sheet.rows) > len(rows)
+        parts.append(
+            f"<details><summary>{text(sheet.title)}</summary>{_cut_table(sheet.columns, sheet.rows)}</details>"
         )
-        parts.append(f"<details><summary>{text(sheet.title)}</summary>{table(sheet.columns, rows)}{more}</details>")
     parts.append(f"<details><summary>tree</summary><pre>{text(chr(10).join(tree_lines(shown.tree)))}</pre></details>")
     return "".join(parts)
 
@@ -210,16 +208,9 @@ def _motion(eqs: Equations, run: Result, part: ReportPart) -> str:
     if len(run.time) > 1:
         parts.append(f'<div class="pictures">{"".join(_motion_figures(run, part))}</div>')
     timing = run.timing
-    rows = [
-        ("derive", f"{timing.derive_s:.3g} s"),
-        ("compile", f"{timing.compile_s:.3g} s"),
-        ("run", f"{timing.run_s:.3g} s"),
-    ]
-    rows += [
-        ("steps", str(timing.steps)),
-        ("rejected steps", str(timing.rejected)),
-        ("evaluations", str(timing.evaluations)),
-    ]
+    rows = [(words, f"{getattr(timing, f'{words}_s'):.3g} s") for words in ("derive", "compile", "run")]
+    rows += [("steps", str(timing.steps)), ("rejected steps", str(timing.rejected))]
+    rows += [("evaluations", str(timing.evaluations))]
     return "".join([*parts, "<h3>Timing</h3>", table(("", ""), rows)])
 
 
@@ -298,18 +289,18 @@ def _reproduction(eqs: Equations) -> str:
     )
 
 
+def _cut_table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """The first rows of a table, and how many are not shown."""
+    hidden = len(rows) - LIMITS.most_rows
+    more = f'<p class="note">{hidden} more rows are not shown.</p>' if hidden > 0 else ""
+    return table(head, rows[: LIMITS.most_rows]) + more
+
+
 def _long_table(head: Sequence[str], rows: Sequence[Sequence[Any]], what: str = "") -> str:
-    more = (
-        f'<p class="note">{len(rows) - LIMITS.most_rows} more rows are not shown.</p>'
-        if len(rows) > LIMITS.most_rows
-        else ""
-    )
-    made = table(head, rows[: LIMITS.most_rows]) + more
-    return (
-        made
-        if len(rows) <= LIMITS.few_rows
-        else f"<details><summary>{len(rows)} {text(what or f'{head[0]}s')}</summary>{made}</details>"
-    )
+    made = _cut_table(head, rows)
+    if len(rows) <= LIMITS.few_rows:
+        return made
+    return f"<details><summary>{len(rows)} {text(what or f'{head[0]}s')}</summary>{made}</details>"
 
 
 Writer = Callable[["Equations", Any, ReportPart], str]

@@ -62,17 +62,9 @@ _sized: WeakSet[Any] = WeakSet()
 
 
 def sketch(
-    eqs: Equations,
-    q: Any = None,
-    *,
-    inputs: InputValues | None = None,
-    parameters: Values | None = None,
-    ax: Any = None,
-    view: View = None,
-    size: tuple[int, int] | None = None,
-    labels: bool = True,
-    frames: bool = True,
-) -> Any:
+    eqs: Equations, q: Any = None, *, inputs: InputValues | None = None, parameters: Values | None = None,
+    ax: Any = None, view: View = None, size: tuple[int, int] | None = None, labels: bool = True, frames: bool = True,
+) -> Any:  # fmt: skip
     """Draw a robot and return the matplotlib axes.
 
     q: an Equilibrium, a State, a Result (its end), positions in the order of `eqs.coordinates`, coordinates by name, "initial" or
@@ -268,15 +260,11 @@ class Drawing(PictureSymbols):
 
     def _scale_bar(self, ax: Any, corner: np.ndarray, width: float) -> None:
         """A bar of a round length that ends in the lower right corner."""
-        length = 10 ** np.floor(np.log10(0.3 * width))
-        length *= max(k for k in (1, 2, 5) if k * length <= 0.3 * width)
+        length = outlines.round_length(0.3 * width)
         x, y = corner
         ax.plot([x - length, x], [y, y], color=PALE, linewidth=2.5, solid_capstyle="butt", zorder=990)
-        words = (
-            f"{length:g} m" if length >= 1 else f"{100 * length:g} cm" if length >= 0.01 else f"{1000 * length:g} mm"
-        )
         ax.annotate(
-            words, (x - length / 2, y), xytext=(0, 3), textcoords="offset points", ha="center", va="bottom",
+            outlines.length_text(length), (x - length / 2, y), xytext=(0, 3), textcoords="offset points", ha="center", va="bottom",
             fontsize=8, color=PALE, zorder=990,
         )  # fmt: skip
 

@@ -810,12 +810,10 @@ class StageSymbols:
         a, b = ends
         length = float(np.linalg.norm(b - a))
         along = (b - a) / length if length > 0 else np.array([0.0, 0.0, 1.0])
-        helper = np.array([1.0, 0, 0]) if abs(along[0]) < 0.8 else np.array([0, 1.0, 0])
-        u = np.cross(along, helper)
-        u /= np.linalg.norm(u)
+        u, w = outlines.normals(along)
         turn = np.linspace(0, 2 * np.pi * LAYOUT.coils, LAYOUT.coils * LAYOUT.per_coil + 1)[:, None]
         places = np.linspace(0.12, 0.88, len(turn))[:, None]
-        wound = a + places * (b - a) + share * self.size * (np.cos(turn) * u + np.sin(turn) * np.cross(along, u))
+        wound = a + places * (b - a) + share * self.size * (np.cos(turn) * u + np.sin(turn) * w)
         points = np.concatenate([[a], wound, [b]])
         self.line(np.stack([points[:-1], points[1:]], axis=1), 0.0035, _bytes(INK) if colour is None else colour)
 
@@ -832,27 +830,18 @@ class StageSymbols:
         self._at("cube", ends.mean(axis=1), sizes, colours, rotations, "rods")
 
     def _between(
-        self,
-        shape: str,
-        ends: np.ndarray,
-        radius: float | np.ndarray,
-        colour: Colour | np.ndarray,
+        self, shape: str, ends: np.ndarray, radius: float | np.ndarray, colour: Colour | np.ndarray,
         layer: str = "robot",
-    ) -> None:
+    ) -> None:  # fmt: skip
         ends = ends.reshape(-1, 2, 3)
         count = len(ends)
         sizes = np.repeat(np.broadcast_to(radius, (count,))[:, None], 3, axis=1)
         self.out.copies[layer, shape].append(Copies(sizes, np.broadcast_to(colour, (count, 3)), ends=ends))
 
     def _at(
-        self,
-        shape: str,
-        places: np.ndarray,
-        sizes: tuple[float, float, float] | np.ndarray,
-        colours: Colour | np.ndarray,
-        rotations: np.ndarray | None = None,
-        layer: str = "robot",
-    ) -> None:
+        self, shape: str, places: np.ndarray, sizes: tuple[float, float, float] | np.ndarray,
+        colours: Colour | np.ndarray, rotations: np.ndarray | None = None, layer: str = "robot",
+    ) -> None:  # fmt: skip
         places = places.reshape(-1, 3)
         count = len(places)
         turned = np.broadcast_to(np.eye(3) if rotations is None else rotations, (count, 3, 3))

@@ -20,7 +20,8 @@ from rich.table import Table
 from rich.text import Text
 
 from pliant.analysis.derivation.check import MOST_ELEMENTS, rod_elements, undamped
-from pliant.analysis.derivation.rod_coordinates import RodCoordinate, coordinates_of_rods
+from pliant.analysis.derivation.derive import RodCoordinate, coordinates_of_rods
+from pliant.analysis.result import Sheet
 from pliant.engine.model.model import build_tree
 from pliant.language.base import Framed
 from pliant.language.faults import SpecError
@@ -40,7 +41,7 @@ from pliant.robot.reader import ImportedRobot
 from pliant.robot.robot import RobotSpec
 from pliant.robot.structure import CoordinateEntry, coordinate_table
 from pliant.robot.writer import flow
-from pliant.show.page import prose
+from pliant.show.page import prose, table
 
 # Points along a stretch of rod that turns by no more than this [rad]: its first moment is then exact to round-off.
 
@@ -167,15 +168,6 @@ OWN_TABLE = ("parameters", "bodies", "joints", "tendons", "attach")
 
 
 @dataclass(frozen=True)
-class TextTable:
-    """A table: a title, names of the columns, and rows of text."""
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-
-@dataclass(frozen=True)
 class BodyBranch:
     """A body in the tree, with its children."""
 
@@ -189,7 +181,7 @@ class Overview:
 
     title: str
     description: str
-    sheets: tuple[TextTable, ...]
+    sheets: tuple[Sheet, ...]
     tree: BodyBranch
     totals: tuple[tuple[str, str], ...]
 
@@ -228,11 +220,9 @@ def _built(flat: RobotSpec) -> tuple[Build | None, dict[str, str]]:
         return None, {"cannot be built": str(error.faults[0])}
 
 
-def _used_columns(sheet: TextTable) -> TextTable:
+def _used_columns(sheet: Sheet) -> Sheet:
     """The sheet without empty columns."""
-    used = [k for k in range(len(sheet.columns)) if k == 0 or any(row[k] for row in sheet.rows)]
-    rows = tuple(tuple(row[k] for k in used) for row in sheet.rows)
-    return TextTable(sheet.title, tuple(sheet.columns[k] for k in used), rows)
+    return sheet.without(k for k in range(1, len(sheet.columns)) if not any(row[k] for row in sheet.rows))
 
 
 def number(value: float, unit: str = "") -> str:
@@ -240,7 +230,7 @@ def number(value: float, unit: str = "") -> str:
     return f"{value:.4g} {unit}".strip()
 
 
-def _parameters(flat: RobotSpec, environment: Environment) -> TextTable:
+def _parameters(flat: RobotSpec, environment: Environment) -> Sheet:
     rows = [
         (
             name,
@@ -251,14 +241,14 @@ def _parameters(flat: RobotSpec, environment: Environment) -> TextTable:
         )
         for name, parameter in flat.parameters.items()
     ]
-    return TextTable("parameters", ("name", "as written", "value", "kind", "description"), tuple(rows))
+    return Sheet(("name", "as written", "value", "kind", "description"), tuple(rows), "parameters")
 
 
 def _unit(environment: Environment, name: str) -> str:
     return unit_text(environment.dimension(name))
 
 
-def _bodies(flat: RobotSpec, environment: Environment) -> TextTable:
+def _bodies(flat: RobotSpec, environment: Environment) -> Sheet:
     rows = []
     for name, body in flat.bodies.items():
         center = ", ".join(number(environment.value(entry)) for entry in body.center_of_mass)
@@ -266,10 +256,10 @@ def _bodies(flat: RobotSpec, environment: Environment) -> TextTable:
         mass = float(body.total_mass(environment.value, flat.materials))
         inertia = shape if mass else "massless"
         rows.append((name, number(mass, "kg"), f"[{center}] m", inertia, ", ".join(body.frames)))
-    return TextTable("bodies", ("name", "mass", "center of mass", "inertia", "frames"), shorten(rows))
+    return Sheet(("name", "mass", "center of mass", "inertia", "frames"), shorten(rows), "bodies")
 
 
-def _joints(flat: RobotSpec, environment: Environment) -> TextTable:
+def _joints(flat: RobotSpec, environment: Environment) -> Sheet:
     rows = []
     for name, joint in flat.joints.items():
         axes = [_written(getattr(joint, key)) for key in ("axis", "axis1", "axis2") if hasattr(joint, key)]
@@ -279,10 +269,10 @@ def _joints(flat: RobotSpec, environment: Environment) -> TextTable:
             angle = number(math.degrees(environment.value(joint.around.angle or 0)), "deg")
             place += f", around {_written(joint.around.axis)} by {angle}"
         rows.append((name, joint.type, joint.parent, joint.child, ", ".join(axes), place))
-    return TextTable("joints", ("name", "type", "parent", "child", "axis", "position"), shorten(rows))
+    return Sheet(("name", "type", "parent", "child", "axis", "position"), shorten(rows), "joints")
 
 
-def _tendons(flat: RobotSpec) -> TextTable:
+def _tendons(flat: RobotSpec) -> Sheet:
     rows = []
     for name, tendon in flat.tendons.items():
         through = [
@@ -294,10 +284,10 @@ def _tendons(flat: RobotSpec) -> TextTable:
         }
         drive = ", ".join(f"{key}: {flow(value, quotes=False)}" for key, value in given.items())
         rows.append((name, tendon.type, ", ".join(through), drive))
-    return TextTable("tendons", ("name", "type", "through", ""), shorten(rows))
+    return Sheet(("name", "type", "through", ""), shorten(rows), "tendons")
 
 
-def _coordinates(coordinates: list[CoordinateEntry]) -> TextTable:
+def _coordinates(coordinates: list[CoordinateEntry]) -> Sheet:
     rows = []
     for entry in coordinates:
         coordinate = entry.coordinate
@@ -310,10 +300,10 @@ def _coordinates(coordinates: list[CoordinateEntry]) -> TextTable:
         given.pop("name", None)
         rest = ", ".join(f"{key}: {flow(value, quotes=False)}" for key, value in given.items())
         rows.append((entry.name, entry.joint, kind, _written(start), _written(rate), rest))
-    return TextTable("coordinates", ("name", "joint", "kind", "start", "rate", "acting on it"), shorten(rows))
+    return Sheet(("name", "joint", "kind", "start", "rate", "acting on it"), shorten(rows), "coordinates")
 
 
-def _rod_coordinates(coordinates: list[RodCoordinate]) -> TextTable:
+def _rod_coordinates(coordinates: list[RodCoordinate]) -> Sheet:
     """Coordinates of rods, those that differ only by their number in one row."""
     groups: dict[tuple[str, str], list[RodCoordinate]] = {}
     for entry in coordinates:
@@ -323,10 +313,10 @@ def _rod_coordinates(coordinates: list[RodCoordinate]) -> TextTable:
         name = entries[0].name if len(entries) == 1 else f"{entries[0].name} ... {entries[-1].name}"
         unit = "rotation" if entries[0].is_rotation else entries[0].unit
         rows.append((name, rod, str(len(entries)), unit))
-    return TextTable("coordinates of rods", ("name", "rod", "how many", "unit"), tuple(rows))
+    return Sheet(("name", "rod", "how many", "unit"), tuple(rows), "coordinates of rods")
 
 
-def _others(flat: RobotSpec, collection: str) -> TextTable:
+def _others(flat: RobotSpec, collection: str) -> Sheet:
     rows = []
     for name, thing in getattr(flat, collection).items():
         data = to_data(thing, RobotSpec)
@@ -334,13 +324,13 @@ def _others(flat: RobotSpec, collection: str) -> TextTable:
             data.pop("count", None)
             data = ", ".join(f"{key}: {flow(value, quotes=False)}" for key, value in data.items())
         rows.append((name, data if isinstance(data, str) else flow(data, quotes=False)))
-    return TextTable(collection, ("name", ""), shorten(rows))
+    return Sheet(("name", ""), shorten(rows), collection)
 
 
-def _analyses(flat: RobotSpec) -> TextTable:
+def _analyses(flat: RobotSpec) -> Sheet:
     pairs = [pair for analysis in flat.analyses for pair in to_data(analysis, RobotSpec).items()]
     rows = tuple((str(index), name, flow(settings, quotes=False)) for index, (name, settings) in enumerate(pairs, 1))
-    return TextTable("analyses", ("", "name", "settings"), rows)
+    return Sheet(("", "name", "settings"), rows, "analyses")
 
 
 def _totals(
@@ -513,9 +503,7 @@ def html(spec: RobotSpec, view: str = "") -> str:
     totals = "; ".join(f"{escape(name)}: {escape(value)}" for name, value in shown.totals)
     parts = [f"<h3>{escape(shown.title)}</h3>", f"<p>{prose(shown.description)}</p>", f"<p>{totals}</p>", view]
     for sheet in shown.sheets:
-        head = "".join(f"<th>{escape(column)}</th>" for column in sheet.columns)
-        rows = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in sheet.rows)
-        listed = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        listed = table(sheet.columns, sheet.rows)
         count = f" ({len(sheet.rows)})" if len(sheet.rows) > 1 else ""
         parts.append(f"<details><summary>{escape(sheet.title)}{count}</summary>{listed}</details>")
     tree = escape(chr(10).join(tree_lines(shown.tree)))

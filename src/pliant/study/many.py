@@ -250,8 +250,7 @@ def packed(eqs: Equations) -> tuple[str, bytes]:
 
 @lru_cache(maxsize=16)
 def _unpacked(key: str, data: bytes) -> Equations:
-    eqs: Equations = pickle.loads(data)
-    return eqs
+    return pickle.loads(data)
 
 
 def run_block(key: str, data: bytes, analysis: CaseAnalysis, values: Sequence[Values]) -> tuple[float, list[Outcome]]:

@@ -83,8 +83,7 @@ class CaseResults:
         """Storage for the values of a case, to be filled by the computation and passed to `put` afterwards."""
         known = self.arrays.get(name)
         if known is not None and known[1].shape[1:] == shape and (name, id(labels)) in self._fitting:
-            place: np.ndarray = known[1][case]
-            return place
+            return known[1][case]
         with self._lock:
             places = [self._place(axis, size, labels.get(axis)) for axis, size in zip(axes, shape, strict=True)]
             into = self._room(name, axes, places)
@@ -102,8 +101,7 @@ class CaseResults:
         known = self._places.get((axis, id(given)))
         if known is None or known[0] is not given:
             known = self._places[axis, id(given)] = given, self._indices(axis, given)
-        indices: slice | np.ndarray = known[1]
-        return indices
+        return known[1]
 
     def _indices(self, axis: str, given: Sequence[Any]) -> slice | np.ndarray:
         own = self.labels.setdefault(axis, [])

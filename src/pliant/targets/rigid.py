@@ -23,7 +23,7 @@ from pliant.analysis.numerics.status import AnalysisFailed
 from pliant.analysis.states import state_at
 from pliant.engine.equations import Equations
 from pliant.engine.model.model import compile_model
-from pliant.engine.workspace import EvaluationError
+from pliant.engine.program import EvaluationError
 from pliant.io.c_text import ExportError
 from pliant.language.arguments import ArgumentError
 from pliant.language.message_text import enumeration

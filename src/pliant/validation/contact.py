@@ -330,8 +330,7 @@ def rolling_ball() -> CaseResult:
 
     With a coefficient of 0.3, after two seconds.
     Compared: Speed of a ball that slid at 1 m/s, and its speed of rotation times its radius, by three methods.
-    Source: L. Euler (1758); H. Goldstein, Classical Mechanics, 2nd ed. (1980), chapter 5: 5/7 of the speed, whatever the
-    friction.
+    Source: L. Euler (1758); H. Goldstein, Classical Mechanics, 2nd ed. (1980), chapter 5: 5/7 of the speed, whatever the friction.
     """
     value, lines = [], []
     for options in ROLLING_METHODS:

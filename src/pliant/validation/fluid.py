@@ -233,16 +233,15 @@ joints:
     return CaseResult(value, exact)
 
 
-@case(
-    "A buoy on a heavy line, towed sideways in still water",
-    compared="Place of the shackle [m], downstream and above the anchor, of the bundled moored buoy at three forces",
-    source="The catenary (J. Bernoulli, G. W. Leibniz, C. Huygens, 1691) of a line with its weight in water, under a buoy that "
-    "sinks in until it displaces its weight and the pull of the line (Archimedes); equations by SciPy's root.",
-    tolerance=2e-3,
-    unit="m",
-)
+@case(tolerance=2e-3, unit="m")
 def moored_buoy() -> CaseResult:
-    """The line is inextensible, and its bending stiffness does not count."""
+    """A buoy on a heavy line, towed sideways in still water.
+
+    The line is inextensible, and its bending stiffness does not count.
+    Compared: Place of the shackle [m], downstream and above the anchor, of the bundled moored buoy at three forces.
+    Source: The catenary (J. Bernoulli, G. W. Leibniz, C. Huygens, 1691) of a line with its weight in water, under a buoy that
+    sinks in until it displaces its weight and the pull of the line (Archimedes); equations by SciPy's root.
+    """
     eqs, value, exact = derive("moored_buoy"), [], []
     line = np.pi * 0.018**2 * (1380 - 1025) * 9.81
     for pull in (150.0, 300.0, 450.0):

@@ -49,16 +49,15 @@ def tip_angle(field: float) -> float:
     return float(np.degrees(ends[-1]))
 
 
-@case(
-    "Hard-magnetic cantilever in a field across it",
-    compared="Angle of the tip at M A B L^2/EI = 1, 2 and 5, in three rod models",
-    source="Hard-magnetic elastica, L. Wang, Y. Kim, C. F. Guo and X. Zhao, J. Mech. Phys. Solids 142 (2020) 104045: EI theta'' = "
-    "-M A B cos(theta), as a boundary-value problem by SciPy: 26.43352, 44.79097 and 69.63546 deg.",
-    tolerance=1e-4,
-    unit="deg",
-)
+@case(tolerance=1e-4, unit="deg")
 def magnetic_cantilever() -> CaseResult:
-    """It is magnetized along its axis. Models of absolute poses also shear and stretch, but hardly so here."""
+    """Hard-magnetic cantilever in a field across it.
+
+    It is magnetized along its axis. Models of absolute poses also shear and stretch, but hardly so here.
+    Compared: Angle of the tip at M A B L^2/EI = 1, 2 and 5, in three rod models.
+    Source: Hard-magnetic elastica, L. Wang, Y. Kim, C. F. Guo and X. Zhao, J. Mech. Phys. Solids 142 (2020) 104045: EI theta''
+    = -M A B cos(theta), as a boundary-value problem by SciPy: 26.43352, 44.79097 and 69.63546 deg.
+    """
     planar = load_text(MAGNETIC.replace("strains: bend_y", "strains: planar"))
 
     def angle(eqs: Equations, field: float) -> float:
@@ -74,14 +73,14 @@ def magnetic_cantilever() -> CaseResult:
     return CaseResult(value, np.broadcast_to(exact, value.shape), plot)
 
 
-@case(
-    "Buckling of a hard-magnetic cantilever in a field against its magnetization",
-    compared="M A B L^2/EI at which the straight rod is no longer stable",
-    source="EI theta'' + M A B theta = 0 with theta = 0 at the base and theta' = 0 at the tip: pi^2/4, as of L. Euler's column.",
-    tolerance=1e-6,
-)
+@case(tolerance=1e-6)
 def magnetic_buckling() -> CaseResult:
-    """A path of equilibria over the field, whose first bifurcation is located."""
+    """Buckling of a hard-magnetic cantilever in a field against its magnetization.
+
+    A path of equilibria over the field, whose first bifurcation is located.
+    Compared: M A B L^2/EI at which the straight rod is no longer stable.
+    Source: EI theta'' + M A B theta = 0 with theta = 0 at the base and theta' = 0 at the tip: pi^2/4, as of L. Euler's column.
+    """
     path = continuation(derive(load_text(MAGNETIC)), parameter="along", to=-3 * UNIT)
     return CaseResult(-path.special[0].value / UNIT, np.pi**2 / 4)
 
@@ -118,17 +117,15 @@ def dipole_force(way: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.n
     return np.asarray(3e-7 / r**4 * (a * second + b * first + (first @ second) * n - 5 * a * b * n))
 
 
-@case(
-    "Forces between two dipoles, and of a coil on a dipole on its axis",
-    compared="Force on a dipole in line with another one, beside it, anywhere, and on the axis of a coil",
-    source="K. W. Yung, P. B. Landecker and D. D. Villani, Magnetic and Electrical Separation 9 (1998) 39-52; J. D. Jackson, "
-    "Classical Electrodynamics, 3rd ed. (1999), section 5.5: B = mu_0 I a^2/(2 (a^2 + z^2)^1.5) on the axis.",
-    tolerance=1e-9,
-    measure="of the largest",
-    unit="N",
-)
+@case(tolerance=1e-9, measure="of the largest", unit="N")
 def dipoles() -> CaseResult:
-    """Moments of 20 A m^2 at distances of 10 cm."""
+    """Forces between two dipoles, and of a coil on a dipole on its axis.
+
+    Moments of 20 A m^2 at distances of 10 cm.
+    Compared: Force on a dipole in line with another one, beside it, anywhere, and on the axis of a coil.
+    Source: K. W. Yung, P. B. Landecker and D. D. Villani, Magnetic and Electrical Separation 9 (1998) 39-52; J. D. Jackson,
+    Classical Electrodynamics, 3rd ed. (1999), section 5.5: B = mu_0 I a^2/(2 (a^2 + z^2)^1.5) on the axis.
+    """
     first = np.array([0.0, 0.0, 20.0])
     pairs = [
         (np.array([0, 0, 0.1]), np.array([0.0, 0.0, 15.0])),

@@ -41,8 +41,7 @@ def bathe_bend() -> CaseResult:
     """Curved cantilever that is bent out of its plane (45-degree bend).
 
     Eight finite elements along the true arc.
-    Compared: Place of the tip under loads of 300, 450 and 600, of a quarter of a half circle of radius 100 (units as
-    published).
+    Compared: Place of the tip under loads of 300, 450 and 600, of a quarter of a half circle of radius 100 (units as published).
     Source: K.-J. Bathe and S. Bolourchi, Large displacement analysis of three-dimensional beam structures, Int. J. Numerical
     Methods in Engineering 14 (1979) 961-986; numbers of J. C. Simo and L. Vu-Quoc, Comput. Methods Appl. Mech. Eng. 58 (1986)
     79-116, table. Published solutions differ by 1 %.

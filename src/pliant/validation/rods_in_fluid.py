@@ -57,15 +57,14 @@ def blade_exact(number: float) -> tuple[float, float]:
     return float(solution.y[2, 0] / number), float(solution.y[4, -1])
 
 
-@case(
-    "Flexible blade in a steady current",
-    compared="Drag relative to the upright blade and height over length, at Cauchy numbers of 1, 10, 100 and 1000",
-    source="M. Luhar and H. M. Nepf, Limnology and Oceanography 56 (2011), without buoyancy, normal drag alone; solved by SciPy.",
-    tolerance=2e-3,
-    quick=False,
-)
+@case(tolerance=2e-3, quick=False)
 def blade_in_current() -> CaseResult:
-    """The Cauchy number is density C_D width speed^2 length^3 / (2 E I)."""
+    """Flexible blade in a steady current.
+
+    The Cauchy number is density C_D width speed^2 length^3 / (2 E I).
+    Compared: Drag relative to the upright blade and height over length, at Cauchy numbers of 1, 10, 100 and 1000.
+    Source: M. Luhar and H. M. Nepf, Limnology and Oceanography 56 (2011), without buoyancy, normal drag alone; solved by SciPy.
+    """
     eqs = derive(load_text(BLADE))
     bending = BLADE_E * BLADE_WIDE * BLADE_THICK**3 / 12
     value, start = [], None
@@ -100,14 +99,14 @@ rods: {{arm: {{length: 1 m, section: round, material: plastic, strains: kirchhof
 """
 
 
-@case(
-    "Vibrating cylinder in still water",
-    compared="Square of the first four frequencies in water over those in vacuum",
-    source="m/(m + density A): H. Lamb, Hydrodynamics, 6th ed. (1932), article 68.",
-    tolerance=2e-4,
-)
+@case(tolerance=2e-4)
 def cylinder_in_water() -> CaseResult:
-    """A cantilever, in both planes."""
+    """Vibrating cylinder in still water.
+
+    A cantilever, in both planes.
+    Compared: Square of the first four frequencies in water over those in vacuum.
+    Source: m/(m + density A): H. Lamb, Hydrodynamics, 6th ed. (1932), article 68.
+    """
     wet, dry = (
         modes(derive(load_text(IN_WATER.format(fluid=fluid))), count=4) for fluid in (", fluid: {density: 1000}", "")
     )
@@ -137,16 +136,15 @@ rods:
 """
 
 
-@case(
-    "Towed cable",
-    compared="Angle of a cable from the vertical at four speeds",
-    source="The straight cable with `w cos(phi) = 1/2 density C d U^2 sin(phi)^2`: H. Glauert, ARC R&M 934 (1924); "
-    "H. O. Berteaux, Buoy Engineering (1976), section 4.",
-    tolerance=1e-5,
-    unit="rad",
-)
+@case(tolerance=1e-5, unit="rad")
 def towed_cable() -> CaseResult:
-    """Its weight in water balances the drag across it; drag along it changes its tension alone."""
+    """Towed cable.
+
+    Its weight in water balances the drag across it; drag along it changes its tension alone.
+    Compared: Angle of a cable from the vertical at four speeds.
+    Source: The straight cable with `w cos(phi) = 1/2 density C d U^2 sin(phi)^2`: H. Glauert, ARC R&M 934 (1924); H. O.
+    Berteaux, Buoy Engineering (1976), section 4.
+    """
     eqs = derive(load_text(TOWED))
     weight, drag = (4000 - 1025) * np.pi * 25e-6 * 9.81, 0.5 * 1025 * 1.2 * 0.01
     value, reference = [], []
@@ -212,18 +210,15 @@ def moored_exact() -> np.ndarray:
     return np.asarray(shot(force)(np.arange(1.0, 12.0))[:2].T)
 
 
-@case(
-    "Mooring line in a sheared current",
-    compared="Places of eleven sections of a line of 12 m between its anchor and a ship",
-    source="A perfectly flexible elastic line under weight, buoyancy and drag (H. O. Berteaux, Buoy Engineering, 1976), by "
-    "shooting with SciPy.",
-    tolerance=2e-3,
-    measure="of the largest",
-    unit="m",
-    quick=False,
-)
+@case(tolerance=2e-3, measure="of the largest", unit="m", quick=False)
 def mooring_line() -> CaseResult:
-    """Heavier than water, with drag across and along."""
+    """Mooring line in a sheared current.
+
+    Heavier than water, with drag across and along.
+    Compared: Places of eleven sections of a line of 12 m between its anchor and a ship.
+    Source: A perfectly flexible elastic line under weight, buoyancy and drag (H. O. Berteaux, Buoy Engineering, 1976), by
+    shooting with SciPy.
+    """
     found = equilibrium(derive(load_text(MOORED)))
     value = np.array([found.frames[f"line.f{k}"].position[[0, 2]] for k in range(1, 12)])
     reference = moored_exact()
@@ -251,16 +246,15 @@ rods:
 """
 
 
-@case(
-    "Rods that sink across and along their axis",
-    compared="Speed at 40 moments of the first 2 s",
-    source="v_t tanh(t/T) with the weight in water, quadratic drag, and the mass of the rod and, across, of the fluid moved aside.",
-    tolerance=1e-5,
-    measure="of the largest",
-    unit="m/s",
-)
+@case(tolerance=1e-5, measure="of the largest", unit="m/s")
 def sinking_rods() -> CaseResult:
-    """Across they reach 0.24 m/s, along 1.25 m/s."""
+    """Rods that sink across and along their axis.
+
+    Across they reach 0.24 m/s, along 1.25 m/s.
+    Compared: Speed at 40 moments of the first 2 s.
+    Source: v_t tanh(t/T) with the weight in water, quadratic drag, and the mass of the rod and, across, of the fluid moved
+    aside.
+    """
     area, time = np.pi * 25e-6, np.linspace(0, 2, 41)
     value, reference, lines = [], [], []
     for angle, drag, added in ((90, 0.5 * 1000 * 1.1 * 0.01, 1000), (180, 0.5 * 1000 * 0.02 * np.pi * 0.01, 0)):
@@ -331,16 +325,15 @@ def swum(height: float) -> float:
     return forces[0] / (forces[0] - forces[1]) * 0.5
 
 
-@case(
-    "Swimming by a wave in slow flow",
-    compared="Speed over that of the wave, at amplitudes times wave numbers of 0.2, 0.5 and 1, drag ratio 2",
-    source="M. J. Lighthill, Mathematical Biofluiddynamics (1975), chapter 3: resistive-force theory with the arc length of "
-    "the wave.",
-    tolerance=1e-4,
-    quick=False,
-)
+@case(tolerance=1e-4, quick=False)
 def swimming_wave() -> CaseResult:
-    """A steel sine in the flow that a sine that runs along an inextensible swimmer feels."""
+    """Swimming by a wave in slow flow.
+
+    A steel sine in the flow that a sine that runs along an inextensible swimmer feels.
+    Compared: Speed over that of the wave, at amplitudes times wave numbers of 0.2, 0.5 and 1, drag ratio 2.
+    Source: M. J. Lighthill, Mathematical Biofluiddynamics (1975), chapter 3: resistive-force theory with the arc length of the
+    wave.
+    """
     value, reference = [], []
     for height in WAVES:
         share = wave_mean(height, lambda s: 1 / np.sqrt(1 + s)) / wave_mean(height, lambda s: np.sqrt(1 + s))
@@ -349,13 +342,13 @@ def swimming_wave() -> CaseResult:
     return CaseResult(value, reference)
 
 
-@case(
-    "Swimming by a wave of small slope",
-    compared="Speed over that of the wave, at amplitudes times wave numbers of 0.2, 0.5 and 1, drag ratio 2",
-    source="J. Gray and G. J. Hancock, J. Exp. Biol. 32 (1955): 0.01923, 0.1, 0.25; they take the arc length for that of its axis.",
-    tolerance=5e-2,
-    quick=False,
-)
+@case(tolerance=5e-2, quick=False)
 def gray_and_hancock() -> CaseResult:
-    """The same swimmer, against the formula of small slopes."""
+    """Swimming by a wave of small slope.
+
+    The same swimmer, against the formula of small slopes.
+    Compared: Speed over that of the wave, at amplitudes times wave numbers of 0.2, 0.5 and 1, drag ratio 2.
+    Source: J. Gray and G. J. Hancock, J. Exp. Biol. 32 (1955): 0.01923, 0.1, 0.25; they take the arc length for that of its
+    axis.
+    """
     return CaseResult([swum(height) for height in WAVES], [b**2 / 2 / (1 + b**2) for b in WAVES])

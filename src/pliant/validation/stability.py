@@ -142,10 +142,9 @@ def lateral_buckling() -> CaseResult:
     """Lateral buckling of a strip under a force at its end.
 
     The bending stiffness in its plane is 100,000 times larger, so that its deflection before buckling is negligible.
-    Compared: Critical force P L^2/sqrt(EI GJ) of a cantilever that is stiff in the plane of the force, where the path
-    bifurcates.
-    Source: L. Prandtl, Kipp-Erscheinungen (1899), and A. G. M. Michell, Phil. Mag. 48 (1899) 298-309; S. P. Timoshenko and J.
-    M. Gere, Theory of Elastic Stability, 2nd ed. (1961), section 6.3: twice the first zero of J(-1/4), by SciPy.
+    Compared: Critical force P L^2/sqrt(EI GJ) of a cantilever that is stiff in the plane of the force, where the path bifurcates.
+    Source: L. Prandtl, Kipp-Erscheinungen (1899), and A. G. M. Michell, Phil. Mag. 48 (1899) 298-309; S. P. Timoshenko and J. M.
+    Gere, Theory of Elastic Stability, 2nd ed. (1961), section 6.3: twice the first zero of J(-1/4), by SciPy.
     """
     zero = scipy.optimize.brentq(lambda x: scipy.special.jv(-1 / 4, x), 1.5, 2.5)
     path = continuation(derive(load_text(LATERAL_BUCKLING)), parameter="push", to=5.0)
@@ -372,9 +371,8 @@ def twisted_ring() -> CaseResult:
     The ring is fixed at one section, where it is twisted, and against rotation about the tangent there, which costs no energy:
     only its rigid-body motions are removed.
     Compared: Angle by which a ring, bent of a straight rod, can be twisted before it buckles out of its plane.
-    Source: J. H. Michell, On the stability of a bent and twisted wire, Messenger of Mathematics 19 (1889-90) 181-184; A.
-    Goriely, Twisted elastic rings and the rediscoveries of Michell's instability, J. Elasticity 84 (2006) 281-299: 2 pi sqrt(3)
-    EI/GJ.
+    Source: J. H. Michell, On the stability of a bent and twisted wire, Messenger of Mathematics 19 (1889-90) 181-184; A. Goriely,
+    Twisted elastic rings and the rediscoveries of Michell's instability, J. Elasticity 84 (2006) 281-299: 2 pi sqrt(3) EI/GJ.
     """
     exact = 2 * np.pi * np.sqrt(3) / RATIO
     path = continuation(derive(load_text(TWISTED_RING)), parameter="turned", to=1.05 * exact)

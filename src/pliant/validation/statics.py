@@ -169,11 +169,10 @@ def elastica() -> CaseResult:
     """Large bending of a cantilever by a dead transverse tip force.
 
     Equilibria with negligible shear and stretch.
-    Compared: Deflection and shortening of the tip over the length, and its angle [rad], at P L^2/EI = 1, 2, 5 and 10, in four
-    rod models.
+    Compared: Deflection and shortening of the tip over the length, and its angle [rad], at P L^2/EI = 1, 2, 5 and 10, in four rod
+    models.
     Source: K. E. Bisshopp and D. C. Drucker, Large deflection of cantilever beams, Quarterly of Applied Mathematics 3 (1945)
-    272-275; tabulated by K. Mattiasson, Int. J. Numerical Methods in Engineering 17 (1981) 145-153. Elliptic integrals by
-    SciPy.
+    272-275; tabulated by K. Mattiasson, Int. J. Numerical Methods in Engineering 17 (1981) 145-153. Elliptic integrals by SciPy.
     """
     value = []
     for _, eqs in cantilevers(ELASTICA_WORDS):
@@ -443,10 +442,9 @@ def rod_in_space() -> CaseResult:
     """Thick rod with combined bending, twist, shear and stretch in space.
 
     The dead moment has no potential in space; any equilibrium is accepted, stable or not.
-    Compared: Place of the tip and of a frame at two fifths of the length, under weight, a force and a moment, in four rod
-    models.
-    Source: Equilibrium of the continuous Cosserat rod, S. S. Antman, Nonlinear Problems of Elasticity, 2nd ed. (2005), chapter
-    8, as a boundary-value problem by SciPy.
+    Compared: Place of the tip and of a frame at two fifths of the length, under weight, a force and a moment, in four rod models.
+    Source: Equilibrium of the continuous Cosserat rod, S. S. Antman, Nonlinear Problems of Elasticity, 2nd ed. (2005), chapter 8,
+    as a boundary-value problem by SciPy.
     """
     value = []
     for _, eqs in in_models(load_text(THICK_ARM), "arm", SPACE_WORDS):
@@ -523,9 +521,8 @@ def tendon_arc() -> CaseResult:
 
     Sixty-one eyelets guide the tendon along the rod.
     Compared: Place of the tip, bent by 42 degrees, in five rod models.
-    Source: A tendon at the distance d bends with T d and compresses with T: curvature T d/EI, stretch -T/EA. D. C. Rucker and
-    R. J. Webster, Statics and dynamics of continuum robots with general tendon routing, IEEE Trans. Robotics 27 (2011)
-    1033-1044.
+    Source: A tendon at the distance d bends with T d and compresses with T: curvature T d/EI, stretch -T/EA. D. C. Rucker and R.
+    J. Webster, Statics and dynamics of continuum robots with general tendon routing, IEEE Trans. Robotics 27 (2011) 1033-1044.
     """
     bend, stretch = 0.3 * 0.004 / (1e6 * np.pi / 4 * 0.005**4), -0.3 / (1e6 * np.pi * 0.005**2)
     angle, radius = 0.3 * bend, (1 + stretch) / bend
@@ -566,8 +563,7 @@ def tendon_capstan() -> CaseResult:
     """Tension loss of a tendon over guides.
 
     The total angle of the line is the same for any number of guides; the spring at its end measures the remaining tension.
-    Compared: Tension at the end of a line that is pulled over twelve guides and turns by 2 rad, and the way of the spring
-    there.
+    Compared: Tension at the end of a line that is pulled over twelve guides and turns by 2 rad, and the way of the spring there.
     Source: L. Euler (1769) and J. A. Eytelwein (1808): T exp(-mu turn); S. P. Timoshenko and D. H. Young, Engineering Mechanics
     (1940).
     """

@@ -7,7 +7,7 @@ import pytest
 
 import pliant
 from pliant.engine.outputs import evaluate_outputs
-from pliant.engine.workspace import EvaluationError
+from pliant.engine.program import EvaluationError
 from pliant.language.faults import SpecError
 
 ROBOT = """

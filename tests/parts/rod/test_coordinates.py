@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pliant import derive, equilibrium, load, load_text
-from pliant.analysis.derivation.rod_coordinates import rod_coordinates
+from pliant.analysis.derivation.derive import rod_coordinates
 from pliant.language.faults import SpecError
 from pliant.robot.flattening import flatten
 from pliant.robot.rod_switch import with_rod_model

@@ -5,7 +5,7 @@ import pytest
 
 from pliant import AnalysisFailed, SpecError, derive, dump, equilibrium, load_text, simulate
 from pliant.engine.kernel import coordinate_force_kernels
-from pliant.engine.workspace import EvaluationError
+from pliant.engine.program import EvaluationError
 from pliant.parts.rod.pieces import piece_force, segment_piece
 from pliant.robot.rod_switch import with_rod_model
 

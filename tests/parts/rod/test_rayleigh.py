@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from pliant import SpecError, derive, load_text, modes
+from pliant.analysis.derivation.check import building_faults
 from pliant.analysis.derivation.rod_frequencies import clamped_frequencies
 from pliant.engine.kernel import frame_force_kernels
 from pliant.parts.rod.finite_element import DRAG
@@ -192,3 +193,21 @@ def test_a_rod_that_is_too_large_to_follow_has_a_remark(monkeypatch):
     monkeypatch.setattr("pliant.analysis.derivation.rod_frequencies.MANY", 5)
     with pytest.warns(UserWarning, match="with other parameters .* they do not change"):
         derive(soft("pcs, elements: 3"))
+
+
+def test_damping_at_a_mode_that_the_rod_does_not_have_is_a_fault_of_the_model() -> None:
+    text = """
+pliant: 1
+sections: {wire: {shape: circle, radius: 5 mm}}
+materials: {rubber: {density: 1100 kg/m^3, youngs_modulus: 1 MPa, poissons_ratio: 0.48}}
+rods:
+  arm:
+    {length: 30 cm, section: wire, material: rubber, strains: [kirchhoff, planar], model: {kind: pcs, elements: 2},
+     rayleigh: {modes: [1, 4], ratio: 0.05}}
+"""
+    spec = load_text(text)
+    (fault,) = building_faults(spec)
+    assert fault.path == "rods.arm.rayleigh.modes"
+    assert "has 2 modes" in fault.message
+    with pytest.raises(SpecError, match="given at mode 4"):
+        derive(spec)

@@ -261,7 +261,7 @@ def test_a_model_switched_in_python_is_written_and_overrides_defaults():
 
 def test_a_rod_with_more_elements_than_asked_for_says_so_and_is_named_truly():
     """The ten eyelets of the trunk's tendons between base and tip are sections, so three elements cannot be had."""
-    from pliant.analysis.derivation.rod_coordinates import rod_coordinates
+    from pliant.analysis.derivation.derive import rod_coordinates
     from pliant.identify.compare import compare
 
     spec = load("trunk")

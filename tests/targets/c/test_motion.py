@@ -402,3 +402,25 @@ def test_a_motion_depends_on_its_state_and_not_on_earlier_motions(
     assert np.array_equal(again, first)
     np.testing.assert_allclose(back, first, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(continued, first, rtol=1e-9, atol=1e-9)
+
+
+FLOATING = """
+pliant: 1
+parameters: {radius: 10 cm, speed: {value: 0.3 m/s, input: true}}
+world: {fluid: {density: 1000 kg/m^3, viscosity: 1 Pa*s, surface: 3 cm, current: [=speed, "=0.1*z/(1 s)", 0]}}
+bodies:
+  buoy: {mass: 3 kg, shape: {type: cylinder, radius: =radius, length: 33 cm}}
+joints:
+  flight: {type: free, child: buoy, orientation: {initial: {axis: [1, 2, 0], angle: 0.3 rad}, rate: [0, 1, 2 rad/s]}}
+loads:
+  fin: {type: wing, frame: buoy, position: [0, 0, -10 cm], area: 1 dm^2,
+    polar: {angles: [0 deg, 10 deg], lift: [0, 0.9], drag: [0.02, 0.06]}}
+"""
+
+
+@needs_gcc
+def test_a_floating_body_with_a_fin(tmp_path: Path) -> None:
+    export = exported(FLOATING, tmp_path / "c")
+    found = numbers(export.build(), "0.3", "3")
+    np.testing.assert_allclose(found, reference(export, found[:, 0]), rtol=0, atol=1e-10)
+    assert np.ptp(found[:, 1]) > 0.01

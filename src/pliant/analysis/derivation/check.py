@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from pliant.analysis.base import analysis_faults
-from pliant.analysis.derivation.rod_coordinates import rod_coordinate_faults
+from pliant.analysis.derivation.derive import rod_coordinate_faults
+from pliant.analysis.derivation.rod_frequencies import missing_mode_faults
 from pliant.engine.model.model import compile_model
 from pliant.language.arguments import mapping
 from pliant.language.faults import Fault, SpecError
@@ -91,9 +92,10 @@ def building_faults(spec: RobotSpec) -> list[Fault]:
         return []
     try:
         model = compile_model(undamped(flat))
+        faults = missing_mode_faults(flat)
     except SpecError as error:
-        return [_placed(fault, spec) for fault in error.faults]
-    return analysis_faults(spec, model)
+        faults = list(error.faults)
+    return [_placed(fault, spec) for fault in faults] or analysis_faults(spec, model)
 
 
 def _placed(fault: Fault, spec: RobotSpec) -> Fault:

@@ -13,6 +13,7 @@ from pliant.analysis.linear.eigenmodes import in_order, small_motions
 from pliant.engine.equations import Equations, say_once
 from pliant.engine.model.model import compile_model
 from pliant.engine.symbolic import symbolic_system
+from pliant.language.faults import Fault, SpecError
 from pliant.parts.rod.rod import Rod
 from pliant.parts.world import World
 from pliant.robot.robot import RobotSpec
@@ -189,6 +190,18 @@ def _with_frequencies(flat: RobotSpec, name: str, rod: Rod) -> Rod:
     return rod.model_copy(update={"rayleigh": rayleigh.at_frequencies(found, followed)})
 
 
+def missing_mode_faults(flat: RobotSpec) -> list[Fault]:
+    """Faults of Rayleigh dampings at modes that rods cannot have: they have at most one for each of their rates."""
+    given = {name: max(rod.rayleigh.modes) for name, rod in flat.rods.items() if rod.rayleigh and rod.rayleigh.modes}
+    rates = {name: len(_alone(flat, name).rates) for name in given}
+    return [_too_few(name, rates[name], highest) for name, highest in given.items() if rates[name] < highest]
+
+
+def _too_few(name: str, modes: int, highest: int) -> Fault:
+    text = f"the rod '{name}' has {modes} modes, and its Rayleigh damping is given at mode {highest}"
+    return Fault(text, "use a finer model, or lower modes", f"rods.{name}.rayleigh.modes")
+
+
 def clamped_frequencies(flat: RobotSpec, name: str, count: int) -> list[float]:
     """The `count` lowest frequencies [Hz] of a rod alone, clamped at its base, without gravity."""
     return _lowest(_alone(flat, name), name, count)
@@ -211,9 +224,7 @@ def _lowest(eqs: Equations, name: str, count: int) -> list[float]:
         pairs = small_motions(eqs, bound, 0.0, eqs.initial_state().q, np.zeros(bound.nv), count, True).found
         frequencies = np.abs(pairs.values[in_order(pairs)[0]]) / (2 * np.pi)
     if len(frequencies) < count:
-        raise ValueError(
-            f"the rod '{name}' has {len(frequencies)} modes; Rayleigh damping at mode {count} needs a finer model"
-        )
+        raise SpecError([_too_few(name, len(frequencies), count)])
     return [float(x) for x in frequencies[:count]]
 
 

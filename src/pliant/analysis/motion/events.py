@@ -16,8 +16,8 @@ from pliant.analysis.motion.current_state import Now
 from pliant.analysis.motion.job import Job
 from pliant.engine.contacts import Contacts
 from pliant.engine.core import check_names
+from pliant.engine.program import EvaluationError, check
 from pliant.engine.time_loop import TimeLoop
-from pliant.engine.workspace import EvaluationError, check
 from pliant.language.arguments import ArgumentError, choice
 from pliant.language.message_text import describe
 

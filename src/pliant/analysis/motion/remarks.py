@@ -28,8 +28,8 @@ from pliant.engine.binding import Binding
 from pliant.engine.equations import Equations
 from pliant.engine.model.inputs import SERIES
 from pliant.engine.model.model import Model
+from pliant.engine.program import EvaluationError
 from pliant.engine.state import State
-from pliant.engine.workspace import EvaluationError
 from pliant.language.message_text import enumeration, unit_after_value
 
 

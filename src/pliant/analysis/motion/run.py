@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-import time as clock
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
@@ -35,9 +34,9 @@ from pliant.engine.core import check_names
 from pliant.engine.equations import Equations, InputValues, Values, with_remembered
 from pliant.engine.input_values import inputs_over_time
 from pliant.engine.layout import RuntimeStatus
+from pliant.engine.program import EvaluationError
 from pliant.engine.state import State
 from pliant.engine.time_loop import TimeLoop
-from pliant.engine.workspace import EvaluationError
 from pliant.language.arguments import ArgumentError
 from pliant.language.limits import time_is_up
 
@@ -156,7 +155,7 @@ def simulate_reduced(
     bound = made.bound
     chosen = _independent_rates(eqs, made, begin, independent)
     run = _ReducedRun(_Reduction(bound, made.q, chosen, eqs.rates), begin, end, times, progress)
-    start = clock.perf_counter()
+    start = time.perf_counter()
     status, message = run.integrate(np.concatenate([made.q[chosen], made.v[chosen]]), method)
     saved_t, states = np.array(run.saved_times), run.saved
     sizes = (bound.nq, bound.nv, bound.nv)
@@ -167,7 +166,7 @@ def simulate_reduced(
         Contacts(times=saved_t, begins=np.zeros(len(saved_t) + 1, dtype=np.int32)),
     )
     motion = SavedStates(saved_t, q, v, a, multipliers.reshape(len(states), bound.m), work, nothing)
-    timing = timing_of(eqs, bound, clock.perf_counter() - start, run.steps, 0, run.reduction.evaluations)
+    timing = timing_of(eqs, bound, time.perf_counter() - start, run.steps, 0, run.reduction.evaluations)
     names = ", ".join(eqs.rates[i] for i in chosen)
     record = RunRecord(eqs, RunStart(begin, end, made), motion, (ActiveBinding(begin, bound),))
     return result_of(record, status, message, timing, f"reduced to {names}, explicit Runge-Kutta of order 8")
@@ -270,7 +269,7 @@ MECHANICAL = (
     RuntimeStatus.STEP_TOO_SMALL,
     RuntimeStatus.PROJECTION,
 )
-"""Description of the end of a run at a dead point, by method."""
+"""Failures that a mechanism at a dead point causes, depending on the method."""
 
 
 class Progress(Protocol):

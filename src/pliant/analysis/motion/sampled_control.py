@@ -48,8 +48,7 @@ def model_controllers(eqs: Equations, parameters: Values | None = None) -> list[
 def _built(described: ControllerBase, plant: Plant, name: str) -> Controller:
     """The controller; errors are reported with its name."""
     try:
-        made: Controller = called("controller", described, plant, name)
-        return made
+        return called("controller", described, plant, name)
     except ValueError as reason:
         begin = f"controller '{name}': "
         raise ValueError(str(reason) if str(reason).startswith(begin) else begin + str(reason)) from reason

@@ -91,8 +91,7 @@ def _may_pulse(model: Model) -> tuple[bool, bool]:
         of_time = values is not None and is_wild(values)
         return of_time, inputs is not None and is_wild(ca.Function("u", [t, p], [inputs(t, p)[0]]))
 
-    found: tuple[bool, bool] = model.once("signals_may_pulse", made)
-    return found
+    return model.once("signals_may_pulse", made)
 
 
 def _ends_of_cells(model: Model, bound: Binding, begin: float, end: float, jumps: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ import scipy
 
 from pliant.engine.binding import Binding
 from pliant.engine.model.model import Model
-from pliant.engine.workspace import EvaluationError
+from pliant.engine.program import EvaluationError
 from pliant.parts.assembly.entries import RodStation
 from pliant.parts.rod.rod import Rod
 from pliant.parts.section.base import OneSection

@@ -11,8 +11,8 @@ import scipy
 from pliant.engine.binding import Binding
 from pliant.engine.equations import Equations, with_independent_rows
 from pliant.engine.initial_states import CarriedNodes, prescribed_coordinates, time_of_rates
+from pliant.engine.program import EvaluationError
 from pliant.engine.state import SpecifiedValues, State, named, rate_name
-from pliant.engine.workspace import EvaluationError
 from pliant.language.message_text import enumeration
 
 # Lengths are relative to the robot's (`Binding.constraint_sizes`, `coordinate_sizes`), angles in rad.

@@ -1,10 +1,9 @@
 """Datasets of results as netCDF files, each with a format attribute and a checksum.
 
-The attribute `format` names the kind of file and the version of its layout (`pliant-result-2`). The last 80 bytes of a file are
-a line of text with the SHA-256 of all bytes before it. They lie behind the end that HDF5's own head states, so HDF5, and with
-it netCDF and xarray, reads the file as if they were not there. HDF5 itself does not notice most damage, and one wrong byte
-among its tables can make it loop forever; so Pliant compares the checksum before HDF5 sees a file. A checksum finds
-accidents, not intent.
+The attribute `format` names the kind of file and the version of its layout (`pliant-result-2`). The last 80 bytes of a file are a
+line of text with the SHA-256 of all bytes before it. They lie behind the end that HDF5's own head states, so HDF5, and with it
+netCDF and xarray, reads the file as if they were not there. HDF5 itself does not notice most damage, and one wrong byte among its
+tables can make it loop forever; so Pliant compares the checksum before HDF5 sees a file. A checksum finds accidents, not intent.
 """
 
 from __future__ import annotations

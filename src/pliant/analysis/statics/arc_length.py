@@ -25,8 +25,8 @@ from pliant.engine.binding import Binding, LinearizedEquations
 from pliant.engine.contacts import ENTRIES, Contacts, contacts_at_rest
 from pliant.engine.equations import Equations
 from pliant.engine.outputs import evaluate_outputs, output_parts
+from pliant.engine.program import EvaluationError
 from pliant.engine.state import State
-from pliant.engine.workspace import EvaluationError
 from pliant.language.message_text import enumeration
 
 

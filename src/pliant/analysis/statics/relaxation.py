@@ -32,7 +32,7 @@ from pliant.analysis.statics.static_equations import StaticEquations, forces_in_
 from pliant.engine.binding import Binding, LinearizedEquations
 from pliant.engine.contacts import Contacts, contacts_at, contacts_at_rest
 from pliant.engine.model.model import Model
-from pliant.engine.workspace import EvaluationError
+from pliant.engine.program import EvaluationError
 from pliant.language.limits import time_is_up
 from pliant.parts.assembly.contact_shapes import ContactShape
 

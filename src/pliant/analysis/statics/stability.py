@@ -30,8 +30,7 @@ class StabilityTolerances:
     """Numbers that decide about stability."""
 
     dense_up_to: int = 600
-    """Number of rates up to which eigenvalues are computed with dense matrices; beyond, pivots of sparse ones are
-    counted."""
+    """Number of rates up to which eigenvalues are computed with dense matrices; beyond, pivots of sparse ones are counted."""
     neutral: float = 1e-10
     """A scaled stiffness below this is zero: eigenvalues have a round-off of about 1e-16 times the condition of the scaled
     matrix."""

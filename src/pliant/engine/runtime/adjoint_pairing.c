@@ -200,18 +200,14 @@ static void paired_there(pl_work *w, void *given, double *out) {
   *out = pairing(x->A, x->a);
 }
 
-/* Parameters' credit -= factor x the pairing's change with each. */
-static void by_parameters(pl_adjoint *A, double t, const double *q, const double *v, const double *a, const double *lambda,
-                          double factor) {
+/* The pairing's change with a parameter, in a state. */
+static double by_parameter(pl_adjoint *A, int k, paired_state x) {
   const pl_tables *T = A->r->w->T;
   const pl_credit *c = A->credit;
-  paired_state x = {A, t, q, v, a, lambda};
-  for (int k = 0; k < c->n; ++k) {
-    double change;
-    pl_parameter_change(A->r->w, c->constants + (size_t)T->n_theta * k, c->parameters + (size_t)T->n_parameter * k, c->step[k], 1,
-                        paired_there, &x, A->scratch, &change);
-    c->by_parameter[k] -= factor * change;
-  }
+  double change;
+  pl_parameter_change(A->r->w, c->constants + (size_t)T->n_theta * k, c->parameters + (size_t)T->n_parameter * k, c->step[k], 1,
+                      paired_there, &x, A->scratch, &change);
+  return change;
 }
 
 void pl_adjoint_credit(pl_adjoint *A, double factor, double t, const double *q, const double *v, const double *a,
@@ -225,7 +221,8 @@ void pl_adjoint_credit(pl_adjoint *A, double factor, double t, const double *q, 
       credit_signals(A, factor, A->by_signal, A->by_rate, at_time(A, &A->at_last, t));
     }
   }
-  by_parameters(A, t, q, v, a, lambda, factor);
+  for (int k = 0; k < A->credit->n; ++k)
+    A->credit->by_parameter[k] -= factor * by_parameter(A, k, (paired_state){A, t, q, v, a, lambda});
 }
 
 void pl_adjoint_keep(pl_adjoint *A, const double *v) {
@@ -245,6 +242,10 @@ void pl_adjoint_keep(pl_adjoint *A, const double *v) {
 #define FURTHER 1e-5 /* ... and those of differences */
 #define LONGEST 1e12 /* of a direction, in any case */
 #define STILL 1e-5  /* length of a direction below which inputs that change in time are followed apart from it */
+#define INCONSISTENT 1e-3 /* relative misfit of differences over one and two steps from which they cross a bend ... */
+#define NOISE 1e-8  /* ... if it is more than this share of what is differenced */
+#define SHARE 1e-2  /* of the steps, that the next ones are long */
+#define SHORTER 4   /* lengths that are tried */
 #define BENT 1e-9   /* estimated error, relative to a gradient, up to which a first-order difference is used */
 
 /* The length of a direction: of its displacements, and of those of its rates and accelerations in a step, relative to sizes. */
@@ -337,19 +338,33 @@ static void gradient_along(pl_adjoint *A, const pl_direction *d, double near, do
   if (with_inputs && here != 0) credit_signals(A, -here, A->from_signal, A->from_rate, at_time(A, &A->at_start, d->t));
 }
 
-/* Parameters' credit -= the change along a direction of the pairing's change with each. */
-static void parameters_along(pl_adjoint *A, const pl_direction *d, double share) {
+/* The change along a direction of the pairing's change with a parameter. Differences over one and two steps that are inconsistent
+ * cross a bend, such as that of a damper with a power below one near its rest: then shorter steps are taken. */
+static double parameter_along(pl_adjoint *A, int k, const pl_direction *d, double share) {
   /* (-3 f(0) + 4 f(away) - f(2 away)) / (2 away), or (8 (f(away) - f(-away)) - (f(2 away) - f(-2 away))) / (12 away) */
   static const double offsets[2][4] = {{0, 1, 2}, {1, -1, 2, -2}};
   static const double weights[2][4] = {{-1.5, 2, -0.5}, {8.0 / 12, -8.0 / 12, -1.0 / 12, 1.0 / 12}};
   double *q = A->temporary[8], *v = A->temporary[9], *a = A->temporary[10], *lambda = A->temporary[11];
-  const double away = d->time < 0 ? -share : share;
+  double away = d->time < 0 ? -share : share, total = 0;
   const int central = d->time == 0;
-  for (int k = 0; k < 3 + central; ++k) {
-    const double offset = away * offsets[central][k];
-    move(A, d, offset, q, v, a, lambda);
-    by_parameters(A, pl_time(A->r, d->t + offset * d->time), q, v, a, lambda, weights[central][k] / away);
+  for (int shorter = 0; shorter < SHORTER; ++shorter, away *= SHARE) {
+    double f[4] = {0}, largest = 0;
+    total = 0;
+    for (int n = 0; n < 3 + central; ++n) {
+      const double offset = away * offsets[central][n];
+      move(A, d, offset, q, v, a, lambda);
+      f[n] = by_parameter(A, k, (paired_state){A, pl_time(A->r, d->t + offset * d->time), q, v, a, lambda});
+      total += weights[central][n] / away * f[n], largest = fmax(largest, fabs(f[n]));
+    }
+    const double one = central ? 0.5 * (f[0] - f[1]) : f[1] - f[0], two = central ? 0.25 * (f[2] - f[3]) : 0.5 * (f[2] - f[0]);
+    if (fabs(one - two) <= fmax(INCONSISTENT * fabs(one), NOISE * largest)) break;
   }
+  return total;
+}
+
+/* Parameters' credit -= the change along a direction of the pairing's change with each. */
+static void parameters_along(pl_adjoint *A, const pl_direction *d, double share) {
+  for (int k = 0; k < A->credit->n; ++k) A->credit->by_parameter[k] -= parameter_along(A, k, d, share);
 }
 
 void pl_adjoint_second(pl_adjoint *A, const pl_direction *d, double *bar_q, double *bar_v, double *bar_a,

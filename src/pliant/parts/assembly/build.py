@@ -492,13 +492,9 @@ class Build:
         return self._rod_pieces.get(rod, [])
 
     def rod_span(
-        self,
-        rod: str,
-        ends: Sequence[tuple[int, Pose]],
-        length: Any,
-        tangent: Sequence[Any],
+        self, rod: str, ends: Sequence[tuple[int, Pose]], length: Any, tangent: Sequence[Any],
         fractions: Sequence[float],
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Register a part of a rod of this length [m] between two sections, each a node and a placement on it, with their tangent
         in their axes and their fractions of the rod's length; loads along it act on both."""
         (near, far), (begin, end) = ends, fractions

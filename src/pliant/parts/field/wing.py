@@ -43,6 +43,20 @@ class Polar(Part):
     moment: tuple[Number, ...] | None = None
     """Moment coefficients, which raise the leading edge [-]; default: 0."""
 
+    example: ClassVar[str] = """\
+pliant: 1
+world: {fluid: {density: 1000 kg/m^3}}
+bodies:
+  carriage: {mass: 1 kg}
+  fin: {mass: 100 g, inertia: {principal: [1e-4, 1e-4, 1e-4 kg*m^2]}}
+joints:
+  swim: {type: prismatic, axis: x, child: carriage}
+  beat: {type: revolute, axis: z, parent: carriage, child: fin, angle: {motion: "=0.4 rad*sin(6 rad/s*t)"}}
+loads:
+  blade: {type: wing, frame: fin, position: [-10 cm, 0, 0], rotation: {axis: x, angle: 90 deg}, area: 80 cm^2,
+    polar: {angles: [0 deg, 10 deg, 20 deg], lift: [0, 0.6, 0.9], drag: [0.02, 0.1, 0.35], moment: [0, 0, -0.05]}}
+"""
+
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
         """As many coefficients as angles; increasing angles within a turn; drag that brakes."""
         angles = [value(x) for x in self.angles]

@@ -148,15 +148,9 @@ def relative_deformation(
 
 
 def relative_chain(
-    name: str,
-    *,
-    elements: int,
-    constants: int,
-    signals: int,
-    deformation: Deformation,
-    shared: Callable[[Any, Any], tuple[Any, Any]],
-    law: Callable[[Any, Any, Any, Any, Any], Effect],
-) -> FrameForce:
+    name: str, *, elements: int, constants: int, signals: int, deformation: Deformation,
+    shared: Callable[[Any, Any], tuple[Any, Any]], law: Callable[[Any, Any, Any, Any, Any], Effect],
+) -> FrameForce:  # fmt: skip
     """Forces between neighbours among `elements` + 1 frames that also depend on a mean over all of them.
 
     `constants` and `deformation` of each element are as in `relative_force`; `shared(deformation, constants)` returns an

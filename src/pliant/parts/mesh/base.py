@@ -244,15 +244,9 @@ def edge_stiffness(section: SectionProperties, length: Any) -> Any:
     between = -shear / sheared + length**2 / 12 * (bend / bent)
     transverse = length / (softness_x * softness_y - between**2)
     return ca.vertcat(
-        transverse * softness_y,
-        transverse * softness_x,
-        stretch / length,
-        bend_x / length,
-        bend_y / length,
-        twist / length,
-        -transverse * between,
-        bend / length,
-    )
+        transverse * softness_y, transverse * softness_x, stretch / length, bend_x / length, bend_y / length,
+        twist / length, -transverse * between, bend / length,
+    )  # fmt: skip
 
 
 ALL, ENDS = "all", "ends"

@@ -221,12 +221,9 @@ def name_frames(build: Build, rod: RodProperties, places: Sequence[Place], frame
 
 
 def add_elements(
-    build: Build,
-    rod: RodProperties,
-    places: Sequence[tuple[int, Pose]],
-    constants: Sequence[Sequence[Any]],
+    build: Build, rod: RodProperties, places: Sequence[tuple[int, Pose]], constants: Sequence[Sequence[Any]],
     force: Callable[..., FrameForce],
-) -> list[tuple[int, int, int]]:
+) -> list[tuple[int, int, int]]:  # fmt: skip
     """Add the elements between neighbouring sections, each with its constants; `force(elements=n)` is the force of n successive
     ones.
 
@@ -285,11 +282,6 @@ def element_or_chain(
         return at.length * (1 + e[2] - at.rest[2]), at.length
 
     return relative_chain(
-        f"{name}_{elements}_joined",
-        elements=elements,
-        constants=fields.size,
-        signals=signals,
-        deformation=strain,
-        shared=shared,
-        law=answer,
-    )
+        f"{name}_{elements}_joined", elements=elements, constants=fields.size, signals=signals, deformation=strain,
+        shared=shared, law=answer,
+    )  # fmt: skip

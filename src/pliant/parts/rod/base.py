@@ -70,13 +70,9 @@ TURN_SHARE = 0.95
 
 
 def limit_turns(
-    build: Build,
-    rod: RodProperties,
-    places: Sequence[tuple[int, Pose]],
-    arc_lengths: Sequence[Any],
-    limit: float,
+    build: Build, rod: RodProperties, places: Sequence[tuple[int, Pose]], arc_lengths: Sequence[Any], limit: float,
     hint: str,
-) -> None:
+) -> None:  # fmt: skip
     """Limit the rotation between neighbouring sections to `limit` [rad]: reject shapes beyond it, and monitor analyses."""
     if rod.curve.straight is None:
         arc_lengths = build.nominals(ca.vertcat(*arc_lengths)).ravel().tolist()

@@ -645,12 +645,9 @@ def add_consistent_masses(build: Build, rod: RodProperties, stations: Mesh, plac
         if rod.has_drag:
             (near, near_end), (far, far_end) = places[k : k + 2]
             constants = DRAGGED.write(
-                first=build.pose_entries(near_end),
-                second=build.pose_entries(far_end),
-                length=length,
-                tangent=numbers["tangent"],
-                drag=[rod.mass_damping * mass for mass in numbers["mass"]],
-            )
+                first=build.pose_entries(near_end), second=build.pose_entries(far_end), length=length,
+                tangent=numbers["tangent"], drag=[rod.mass_damping * mass for mass in numbers["mass"]],
+            )  # fmt: skip
             build.system.frame_force(DRAG, [rod.node, near, far], constants, 0, rod.name)
     # for pictures of the mass
     build.later_rod_pieces(rod.name, partial(lumped_pieces, rod, places, stations.arc_lengths, stations.fractions))

@@ -416,15 +416,9 @@ rods:
         return started
 
     def _pieces(
-        self,
-        rod: RodProperties,
-        element: Element,
-        basis: StrainBasis,
-        held: _FixedStrains,
-        started: list[Any],
-        length: Any,
-        span: tuple[float, float],
-    ) -> Iterator[RodPiece]:
+        self, rod: RodProperties, element: Element, basis: StrainBasis, held: _FixedStrains, started: list[Any],
+        length: Any, span: tuple[float, float],
+    ) -> Iterator[RodPiece]:  # fmt: skip
         """Points of an element: one more than required for a uniform rod with a linear law."""
         # a law that joins all pieces has the same number of points in every element
         split = not joins_pieces(rod.law)

@@ -117,19 +117,10 @@ def arc_integrals(s: Any, c: Sequence[Any]) -> ArcIntegrals:
     c0, c1, c2, c3, c4, c5, c6, c7, *_ = c
     squared = (c4 - 3 * c5 + c2 * c3) / 2
     return ArcIntegrals(
-        alpha=c3,
-        beta=c2,
-        gamma=c4,
-        alpha_alpha=squared,
-        alpha_beta=c2 * c2 / 2,
-        beta_beta=(c2 + c3 - s * c2 * c3) / 2,
-        gamma_gamma=(5 * c7 - 3 * c6 + c4 / 6 + c5 / 2 - s * c4 * c5) / 2,
-        alpha_beta_s=-c3 * c3 / 4,
-        kappa=c5,
-        c_c=(1 + c0 * c1) / 2,
-        c_alpha=c3 - s * squared,
-        c_beta=c1 * c1 / 2,
-    )
+        alpha=c3, beta=c2, gamma=c4, alpha_alpha=squared, alpha_beta=c2 * c2 / 2,
+        beta_beta=(c2 + c3 - s * c2 * c3) / 2, gamma_gamma=(5 * c7 - 3 * c6 + c4 / 6 + c5 / 2 - s * c4 * c5) / 2,
+        alpha_beta_s=-c3 * c3 / 4, kappa=c5, c_c=(1 + c0 * c1) / 2, c_alpha=c3 - s * squared, c_beta=c1 * c1 / 2,
+    )  # fmt: skip
 
 
 MOTION_ORDERS = 8

@@ -193,18 +193,14 @@ def segment_piece(
     def state(q: Any, c: Any) -> PieceState:
         return PieceState(all_six(free, q, c), lambda v: all_six(free, v, c[0:0]), lambda force: force[list(free)])
 
-    name = f"section{spelled(free)}" + ("_held" if held else "")
+    name = f"section{spelled(free)}" + ("_held" if held else "") + (f"_{section.__name__}" if section else "")
     return PieceKind(name, (Vector(len(free)),), shape, state, section)
 
 
 def segment_motion(
-    name: str,
-    pose: PoseOfStrains,
-    free: Free,
-    held: int,
-    twists: Callable[[Any, Any], Any] | None = None,
+    name: str, pose: PoseOfStrains, free: Free, held: int, twists: Callable[[Any, Any], Any] | None = None,
     acceleration: Callable[[Any, Any, Any], Any] | None = None,
-) -> Motion:
+) -> Motion:  # fmt: skip
     """A motion by the free strains. Constants: a length [m], then `held` values of the fixed strains.
 
     `twists` of the same arguments as `pose`: twist of the end in base axes per unit rate of each of the six strains;

@@ -298,12 +298,9 @@ def polynomial_motion(kind: Polynomials) -> Motion:
     if kind.plane is not None:
         space, rates = polynomial_motion(kind.in_space), kind.rates_in_space()
         return Motion(
-            str(kind),
-            kind.parts,
-            space.constants,
-            lambda q, c: space.pose(kind.embedded(q), c),
+            str(kind), kind.parts, space.constants, lambda q, c: space.pose(kind.embedded(q), c),
             lambda q, c: space.twist_per_rate(kind.embedded(q), c) @ rates,
-        )
+        )  # fmt: skip
     orientation, parts = kind.orientation, kind.parts
     fields = Fields("arc_length", f"displacements:{kind.displacements}", f"turns:{kind.order + 1}")
     size = 3 * kind.displacements

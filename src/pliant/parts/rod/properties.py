@@ -221,14 +221,9 @@ class RodProperties:
         if self.fibres:
             numbers["fibres"] = list(self._along(self.fibres, x, lambda given: given))
         return layout.write(
-            length=length,
-            stiffness=section.stiffness,
-            coupling=section.coupling,
-            rest=rest,
-            damping=self.damping(x),
-            power=self.damping_power,
-            **numbers,
-        )
+            length=length, stiffness=section.stiffness, coupling=section.coupling, rest=rest, damping=self.damping(x),
+            power=self.damping_power, **numbers,
+        )  # fmt: skip
 
     @staticmethod
     def _along(stations: Stations, x: float, numbers: Callable[[Any], Sequence[Any]]) -> Sequence[Any]:
@@ -268,28 +263,17 @@ def rod_properties(rod: Rod, name: str, build: Build) -> RodProperties:
     sections = _sections(rod, build)
     law, fibres = _over_fibres(rod, build, law, sections)
     return RodProperties(
-        name=name,
-        node=node,
-        placement=placement,
-        length=length,
-        curve=curve,
-        stress_free=rod.stress_free,
-        rest=rest,
+        name=name, node=node, placement=placement, length=length, curve=curve, stress_free=rod.stress_free, rest=rest,
         sections=sections,
         materials=along([material_entries(build.robot.materials[given], build.value) for given in rod.material]),
-        dampings=along([tuple(map(value, six)) for six in rod.damping]),
-        stiffness_factors=factors,
-        damping_power=tuple(map(value, rod.damping_power)),
-        law=law,
-        law_numbers=along([numbers]) if numbers else _law_numbers(rod, build),
-        fibres=fibres,
-        free=rod.free_strains(),
-        attachments=attachments,
+        dampings=along([tuple(map(value, six)) for six in rod.damping]), stiffness_factors=factors,
+        damping_power=tuple(map(value, rod.damping_power)), law=law,
+        law_numbers=along([numbers]) if numbers else _law_numbers(rod, build), fibres=fibres,
+        free=rod.free_strains(), attachments=attachments,
         places=dict(zip(attachments, map(float, places), strict=True)),
-        actuation=build.add_signal_expressions(signals) if signals else None,
-        signals=len(signals),
+        actuation=build.add_signal_expressions(signals) if signals else None, signals=len(signals),
         nominal=build.nominal,
-    )
+    )  # fmt: skip
 
 
 def _signals(rod: Rod, build: Build) -> list[Any]:
@@ -405,14 +389,9 @@ def material_entries(material: Material, value: Callable[[Any], Any]) -> tuple[A
 
 
 def add_piece_of_mass(
-    build: Build,
-    rod: RodProperties,
-    node: int,
-    placement: Pose,
-    length: Any,
-    x: float,
+    build: Build, rod: RodProperties, node: int, placement: Pose, length: Any, x: float,
     span: tuple[float, float] | None = None,
-) -> None:
+) -> None:  # fmt: skip
     """Add the mass of a piece of rod to a node, with the section at fraction x of the length.
 
     The piece is short and located at `placement` on the node. Distributed loads act on the same pieces; those of one `span` of
@@ -434,12 +413,9 @@ GAUSS = 3**-0.5
 
 
 def add_lumped_masses(
-    build: Build,
-    rod: RodProperties,
-    nodes: Sequence[tuple[int, Pose]],
-    arc_lengths: Sequence[Any],
+    build: Build, rod: RodProperties, nodes: Sequence[tuple[int, Pose]], arc_lengths: Sequence[Any],
     fractions: Sequence[float],
-) -> None:
+) -> None:  # fmt: skip
     """Distribute the rod's mass to nodes (with placements) at the given arc lengths [m], including base and tip.
 
     `fractions` are these relative to the length at the model's own parameter values.

@@ -101,15 +101,9 @@ def fibre_law_of(law: Law) -> FibreLaw | None:
 
 
 def section_effect(
-    strain: Any,
-    rate: Any,
-    at: Any,
-    signal: Any,
-    law: Law,
-    *,
-    viscous: bool = False,
+    strain: Any, rate: Any, at: Any, signal: Any, law: Law, *, viscous: bool = False,
     mean: tuple[Any, Any] | None = None,
-) -> Effect:
+) -> Effect:  # fmt: skip
     """The response of a length of rod to a constant strain (6): forces conjugate to the strains.
 
     `at` are the constants of the law (`constants_of`) by name; `signal` are the signals of actuators (`rod.actuation`), or empty.

@@ -67,12 +67,9 @@ def path(result: Path, x: str | None = None, y: str | None = None, *, name: str 
         piece = slice(max(0, begin - 1), end)
         dashes = {True: "-", False: (0, (4, 2)), None: ":"}[flag]
         ax.plot(
-            columns[0][piece],
-            columns[1][piece],
-            color=colour,
-            linestyle=dashes,
+            columns[0][piece], columns[1][piece], color=colour, linestyle=dashes,
             label=None if words in labelled else words,
-        )
+        )  # fmt: skip
         labelled.add(words)
     for kind, at in marks.items():
         ax.plot(

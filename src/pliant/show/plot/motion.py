@@ -34,13 +34,9 @@ ENERGIES = ("total", "kinetic", "potential", "dissipated", "supplied", "added")
 
 @styled
 def trajectory(
-    run: Result,
-    names: str | Sequence[str] | None = None,
-    *,
-    ax: Any = None,
-    plane: str | None = None,
+    run: Result, names: str | Sequence[str] | None = None, *, ax: Any = None, plane: str | None = None,
     recording: tuple[np.ndarray, np.ndarray] | None = None,
-) -> Any:
+) -> Any:  # fmt: skip
     """Outputs, frames (their positions) or coordinates over time; all must have the same unit.
 
     names: one or several; the first output by default, or the first coordinate of a model without outputs.
@@ -147,16 +143,10 @@ def _what(unit: str) -> str:
 
 
 def _in_plane(
-    ax: Any,
-    series: dict[str, np.ndarray],
-    plane: str,
-    unit: str,
-    factor: float,
+    ax: Any, series: dict[str, np.ndarray], plane: str, unit: str, factor: float,
     recording: tuple[np.ndarray, np.ndarray] | None,
-) -> Any:
-    if len(plane) != 2 or any(letter not in "xyz" for letter in plane) or plane[0] == plane[1]:
-        raise ValueError(f"plane must be two of x, y, z, such as 'xz', not {plane!r}")
-    i, j = ("xyz".index(letter) for letter in plane)
+) -> Any:  # fmt: skip
+    i, j = _axes_of(plane)
     for name, values in series.items():
         if values.shape[1] != 3:
             raise ValueError(f"'{name}' is not a point in space, so it has no path in a plane")
@@ -190,13 +180,9 @@ def energy(run: Result, *, ax: Any = None) -> Any:
 
 @styled
 def spectrum(
-    run: Result,
-    name: str | None = None,
-    *,
-    modes: ModesResult | None = None,
-    ax: Any = None,
+    run: Result, name: str | None = None, *, modes: ModesResult | None = None, ax: Any = None,
     highest: float | None = None,
-) -> Any:
+) -> Any:  # fmt: skip
     """Amplitude over frequency of an output, a frame's position or a coordinate, without its mean (Hann window).
 
     The run must have been saved at equal intervals. modes: those whose frequencies are marked. highest: end of
@@ -286,14 +272,9 @@ def _lines(
 
 @styled
 def shape(
-    eqs: Equations,
-    poses: Any = None,
-    *,
-    mode: int = 1,
-    plane: str | None = None,
-    parameters: Values | None = None,
+    eqs: Equations, poses: Any = None, *, mode: int = 1, plane: str | None = None, parameters: Values | None = None,
     ax: Any = None,
-) -> Any:
+) -> Any:  # fmt: skip
     """Centre lines of rods and bodies in one or several poses, seen along an axis of the world.
 
     poses: "initial", "equilibrium", positions q, a State, an Equilibrium, a Result (start, end and three times in between), modes
@@ -379,8 +360,13 @@ def _drawn_lines(eqs: Equations, q: np.ndarray) -> list[np.ndarray]:
 
 def _plane(points: np.ndarray, plane: str | None) -> tuple[int, int]:
     if plane is not None:
-        if len(plane) != 2 or any(letter not in "xyz" for letter in plane) or plane[0] == plane[1]:
-            raise ValueError(f"plane must be two of x, y, z, such as 'xz', not {plane!r}")
-        return "xyz".index(plane[0]), "xyz".index(plane[1])
+        return _axes_of(plane)
     i, j = sorted(np.argsort(-np.ptp(points, axis=0), kind="stable")[:2])
     return int(i), int(j)
+
+
+def _axes_of(plane: str) -> tuple[int, int]:
+    """The two axes of a plane of the world."""
+    if len(plane) != 2 or any(letter not in "xyz" for letter in plane) or plane[0] == plane[1]:
+        raise ValueError(f"plane must be two of x, y, z, such as 'xz', not {plane!r}")
+    return "xyz".index(plane[0]), "xyz".index(plane[1])

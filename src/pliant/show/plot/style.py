@@ -10,8 +10,8 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
+from pliant.show.sketch import new_axes, settings
 from pliant.show.sketch import save as write
-from pliant.show.sketch import settings
 
 
 @dataclass(frozen=True)
@@ -108,11 +108,7 @@ def style() -> Iterator[Any]:
 
 def axes(ax: Any, *, width: float = SIZE.width, height: float = SIZE.height) -> Any:
     """These axes, or those of a new figure of that size [inch]."""
-    if ax is not None:
-        return ax
-    import matplotlib.pyplot as plt
-
-    return plt.subplots(figsize=(width, height), layout="constrained")[1]
+    return new_axes(width, height) if ax is None else ax
 
 
 def axes_below_each_other(count: int) -> list[Any]:

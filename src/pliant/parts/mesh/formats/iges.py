@@ -57,12 +57,9 @@ def read_iges(text: str, what: str) -> Drawing:
             points.extend(placed.tolist())
             lines.extend((first + k, first + k + 1) for k in range(len(placed) - 1))
     return Drawing(
-        np.array(points).reshape(-1, 3),
-        np.array(lines, dtype=int).reshape(-1, 2),
-        np.array(loose).reshape(-1, 3),
-        unit,
-        ignored,
-    )
+        np.array(points).reshape(-1, 3), np.array(lines, dtype=int).reshape(-1, 2), np.array(loose).reshape(-1, 3),
+        unit, ignored,
+    )  # fmt: skip
 
 
 def _sections(text: str, what: str) -> dict[str, list[str]]:

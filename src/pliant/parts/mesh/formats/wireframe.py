@@ -149,20 +149,12 @@ def join(
         raise FileProblem(f"with a tolerance of {within:g} m all lines of {what} vanish", "use a smaller tolerance")
     orphans = len(firsts) - len(np.unique(edges))
     return Wireframe(
-        nodes=points[firsts],
-        edges=edges,
-        unit=unit,
-        assumed=assumed,
-        lines=len(drawing.lines),
-        merged=len(points) - len(firsts),
-        repeated=len(kept) - len(edges),
-        short=int(short.sum()),
-        orphans=orphans,
-        tolerance=within,
-        ignored=drawing.ignored,
+        nodes=points[firsts], edges=edges, unit=unit, assumed=assumed, lines=len(drawing.lines),
+        merged=len(points) - len(firsts), repeated=len(kept) - len(edges), short=int(short.sum()), orphans=orphans,
+        tolerance=within, ignored=drawing.ignored,
         labels={name: np.unique(node_of[place[members]]) for name, members in drawing.labels.items() if len(members)},
         faces=_whole(node_of[place[drawing.faces]]),
-    )
+    )  # fmt: skip
 
 
 def _whole(faces: np.ndarray) -> np.ndarray:
