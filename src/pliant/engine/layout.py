@@ -153,7 +153,8 @@ class RuntimeStatus(IntEnum):
         "the mass or system matrix became singular: a coordinate moves no mass, or constraints contradict each other; "
         "give the bodies mass and inertia, or remove redundant ones",
         "the mass matrix is singular in this state: some coordinate moves no mass, or constraints contradict each other. "
-        "Give the bodies mass and inertia, or remove the superfluous coordinate or constraint.",
+        "Give the bodies mass and inertia, or remove the superfluous coordinate or constraint; a robot that is millions of times "
+        "its size away from the world's origin, where round-off hides its inertia, is placed near it.",
     )
     NOT_FINITE = (
         2,
