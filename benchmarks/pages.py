@@ -38,7 +38,7 @@ def main(names: list[str]) -> None:
     driver = browser()
     print(f"{'robot':<24}{'page KB':>8}{'1 ms':>9}{'8 ms':>9}   x real time{'draw ms':>10}")
     with tempfile.TemporaryDirectory() as folder:
-        for name in names or pliant.bundled_robots():
+        for name in names or [robot.name for robot in pliant.bundled_robots()]:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 done = pliant.export_wasm(pliant.derive(name), Path(folder) / name)

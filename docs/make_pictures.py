@@ -43,6 +43,8 @@ AT_REST: dict[str, dict[str, dict[str, float]]] = {
     "tissue_probe": {"inputs": {"pressure": 40e3, "stroke": 40e3}},
     "magnetic_catheter": {},
     "trunk": {"inputs": {"near1": 14.0, "far1": 4.0, "far2": 3.0}},
+    "swimmer": {"inputs": {f"bend[{k}]": 60e3 * np.sin(-2 * np.pi * 1.27 * k / 6) for k in range(1, 7)}},
+    "octopus_arm": {"inputs": {f"bend[{k}]": 45e3 * np.exp(-((k - 3) ** 2) / 4) for k in range(1, 9)}},
 }
 """Robots that are drawn in equilibrium, with these inputs and parameters (SI units); all others at their start."""
 

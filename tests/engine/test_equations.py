@@ -179,3 +179,20 @@ def test_a_tiny_inertia_far_from_the_origin_is_not_refused(joint: str) -> None:
         rates = np.linspace(0.3, 1.0, start.v.size)
         found.append(eqs.forward_dynamics(start.q, rates)[0])
     assert found[1] == pytest.approx(found[0], rel=1e-4, abs=1e-4 * float(np.max(np.abs(found[0]))))
+
+
+def test_a_robot_whose_inertia_round_off_hides_is_told_to_come_nearer() -> None:
+    """About the origin of the world, 7,000 km away, a bus of 0.5 m has 4e-15 of its inertia: accelerations were those of noise."""
+    text = """
+pliant: 1
+parameters: {away: 0 m}
+bodies: {bus: {mass: 100 kg, shape: {type: sphere, radius: 0.2 m}}}
+joints: {fly: {type: free, child: bus, x: {initial: =away}}}
+"""
+    eqs = pliant.derive(pliant.load_text(text))
+    assert eqs.at(parameters={"away": 1e5}).forward_dynamics(eqs.initial_state({"away": 1e5}))[0][2] == pytest.approx(
+        -9.81
+    )
+    far = {"away": 7e6}
+    with pytest.raises(pliant.EvaluationError, match="away from the world's origin"):
+        eqs.at(parameters=far).forward_dynamics(eqs.initial_state(far))

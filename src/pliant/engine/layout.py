@@ -28,7 +28,7 @@ without its ends, triangles and edges, or a half space."""
 COUNTS = (
     "n_node n_elem nq nv m n_theta n_s n_d n_cforce n_fforce n_con n_linear n_quat n_plain n_signal n_input "
     "n_parameter has_input_kernel has_round_off_kernel nnz nnz_j nnz_kkt kkt_dense by_tree kernel_w kernel_iw "
-    "n_inertia n_inertia_run n_coupled inertia_columns n_route n_route_point n_rel n_rel_kind n_shared_kind n_motion "
+    "n_inertia n_inertia_run n_weightless n_coupled inertia_columns n_route n_route_point n_rel n_rel_kind n_shared_kind n_motion "
     "n_vertex n_item n_edge n_shape n_group n_law n_excluded "
     # the largest of any element, each at least 1: rates of an element or coordinate force, frames of a force or constraint,
     # rows of a constraint, signals of a force, numbers in W of an inertia, points of a routed line, and of one with friction,
@@ -153,7 +153,8 @@ class RuntimeStatus(IntEnum):
         "the mass or system matrix became singular: a coordinate moves no mass, or constraints contradict each other; "
         "give the bodies mass and inertia, or remove redundant ones",
         "the mass matrix is singular in this state: some coordinate moves no mass, or constraints contradict each other. "
-        "Give the bodies mass and inertia, or remove the superfluous coordinate or constraint.",
+        "Give the bodies mass and inertia, or remove the superfluous coordinate or constraint; a robot that is millions of times "
+        "its size away from the world's origin, where round-off hides its inertia, is placed near it.",
     )
     NOT_FINITE = (
         2,

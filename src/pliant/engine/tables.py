@@ -439,6 +439,7 @@ def _counts(
         "by_tree": int(is_solved_by_tree(system)),
         "n_inertia": len(integers["inertia_kind"]),
         "n_inertia_run": len(integers["inertia_run"]) - 1,
+        "n_weightless": sum(integers["inertia_weightless"]),
         "n_shared_kind": len(integers["shared_constants"]),
         "n_motion": len(integers["motion_constants"]),
         "n_coupled": sum(not is_articulated(system, inert) for inert in system.inertias),

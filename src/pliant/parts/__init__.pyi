@@ -105,6 +105,7 @@ from pliant.parts.output import ContactOutput as ContactOutput
 from pliant.parts.output import CoordinateOutput as CoordinateOutput
 from pliant.parts.output import EnergyOutput as EnergyOutput
 from pliant.parts.output import ExpressionOutput as ExpressionOutput
+from pliant.parts.output import FluxDensityOutput as FluxDensityOutput
 from pliant.parts.output import FrameOutput as FrameOutput
 from pliant.parts.output import LinkOutput as LinkOutput
 from pliant.parts.output import MeshOutput as MeshOutput

@@ -71,6 +71,7 @@ class MagneticElement:
         varies: whether its signals depend on time or inputs.
         centre: its place at the start [m].
         radius: within this distance its field is smooth [m]; None for one that is not that of a magnet.
+        spacing: distance to the next element of the same rod [m].
     """
 
     kind: MagneticKind
@@ -80,6 +81,7 @@ class MagneticElement:
     varies: bool = False
     centre: Any = None
     radius: Any = None
+    spacing: Any = 0.0
     _signals_at: int | None = field(default=None, init=False)
 
     def signals_at(self, build: Build) -> int:
@@ -121,6 +123,25 @@ class MagnetBase(Repeated):
         raise NotImplementedError
 
 
+@dataclass(frozen=True)
+class FieldSource:
+    """An element of a built robot: its type, its node, and the index of its constants and of its first signal."""
+
+    kind: MagneticKind
+    node: int
+    constants: int
+    signals: int
+
+
+def field_sources(build: Build) -> tuple[FieldSource, ...]:
+    """All elements of a robot, after its magnets have been added."""
+    return tuple(
+        FieldSource(x.kind, x.node, build.system.constants(x.constants), x.signals_at(build))
+        for entry in build.magnets.values()
+        for x in entry.elements
+    )
+
+
 def _add_force(build: Build, a: MagneticElement, b: MagneticElement, name: str) -> None:
     """The force between two elements, if they act on each other."""
     first, second = sorted((a, b), key=lambda element: ORDER.index(element.kind))
@@ -140,7 +161,8 @@ def _add_force(build: Build, a: MagneticElement, b: MagneticElement, name: str) 
 def _note_overlap(
     build: Build, names: tuple[str, str], pairs: Sequence[tuple[MagneticElement, MagneticElement]]
 ) -> None:
-    """Note magnets of which one is inside the other at the start, and coils whose mutual force is omitted."""
+    """Note magnets of which one is inside the other at the start, or too close to a rod for its model, and coils whose mutual force
+    is omitted."""
     first, second = names
     if any(a.kind is b.kind is COIL_MAGNET for a, b in pairs):
         text = f"the coils '{first}' and '{second}' can move relative to each other; the force between them is omitted"
@@ -148,22 +170,32 @@ def _note_overlap(
     bodies = [(a, b) for a, b in pairs if a.radius is not None and b.radius is not None]
     if not bodies:
         return
-    rows = [[*se3.scalars(a.centre - b.centre), ca.fmax(a.radius, b.radius)] for a, b in bodies]
-    numbers = build.nominals(ca.vertcat(*[ca.horzcat(*row) for row in rows]))
-    gaps = np.linalg.norm(numbers[:, :3], axis=1) - numbers[:, 3]
-    if gaps.min() < 0:
-        apart = float(np.linalg.norm(numbers[gaps.argmin(), :3]))
-        text = (
-            f"the magnets '{first}' and '{second}' are inside each other at the start, {apart:.3g} m apart: the force"
+    rows = [
+        ca.horzcat(*se3.scalars(a.centre - b.centre), ca.fmax(a.radius, b.radius), ca.fmax(a.spacing, b.spacing))
+        for a, b in bodies
+    ]
+    numbers = build.nominals(ca.vertcat(*rows))
+    gaps = np.linalg.norm(numbers[:, :3], axis=1)
+    at = int(np.argmin(gaps - np.maximum(numbers[:, 3], numbers[:, 4])))
+    apart, size, spacing = float(gaps[at]), float(numbers[at, 3]), float(numbers[at, 4])
+    where = f"the magnets '{first}' and '{second}' are {apart:.3g} m apart at the start"
+    if apart < size:
+        why = "inside each other: the force between them is finite and smooth, but not that of real magnets"
+        build.remarks.append(f"{where}, {why}")
+    elif apart < spacing:
+        why = (
+            f"closer than the points of the rod's model that its field consists of ({spacing:.3g} m): use more elements"
         )
-        build.remarks.append(f"{text} between them is finite and smooth, but not that of real magnets")
+        build.remarks.append(f"{where}, {why}")
 
 
-def _dipole(build: Build, node: int, point: Any, moment: Sequence[Any], radius: Any) -> MagneticElement:
+def _dipole(
+    build: Build, node: int, point: Any, moment: Sequence[Any], radius: Any, spacing: Any = 0.0
+) -> MagneticElement:
     """A constant dipole moment [A m^2] in the axes of a node."""
     constants = DIPOLE.write(point=build.entries(point), moment=list(moment), radius=radius)
     centre = build.initial_point(node, point)
-    return MagneticElement(DIPOLE_MAGNET, node, constants, centre=centre, radius=radius)
+    return MagneticElement(DIPOLE_MAGNET, node, constants, centre=centre, radius=radius, spacing=spacing)
 
 
 def _varies(build: Build, signals: Sequence[Scalar]) -> bool:
@@ -408,7 +440,7 @@ class MagneticRod(Magnetized):
         for piece, weight in zip(pieces, weights(per_length, kinks, pieces), strict=True):
             R, p = piece.placement
             moment = build.entries(R @ ca.vertcat(*[weight * x for x in direction]))
-            yield _dipole(build, piece.node, p, moment, thickness(piece.x))
+            yield _dipole(build, piece.node, p, moment, thickness(piece.x), piece.length)
 
     def _clamped(self, build: Build, pieces: Sequence[RodPiece]) -> Iterator[RodPiece]:
         """The part at the base that some models do not move if the rod is clamped to the world: others are in its field."""

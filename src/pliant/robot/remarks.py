@@ -10,6 +10,7 @@ import numpy as np
 
 from pliant.language.base import Part
 from pliant.language.faults import ExpressionError
+from pliant.language.parameter import TIME, finite
 from pliant.language.scalar import Scalar
 from pliant.language.syntax import Item, Node, children, parse, symbols
 from pliant.language.traversal import parts
@@ -38,6 +39,10 @@ MOST_MAGNETIC, STRONGEST_FIELD = 2.0e6, 50.0
 """Magnetization of the most magnetic materials, just above iron-cobalt [A/m], flux density of the strongest steady fields [T]."""
 TURNS = 2.0
 """Largest plausible number of turns of an initial angle; larger ones are probably in degrees."""
+SOUND = (340.0, "air"), (1500.0, "water")
+"""Speed of sound [m/s] in gases and liquids, and of which."""
+LIQUID = 100.0
+"""Density above which a fluid is a liquid [kg/m^3]."""
 UNIT = "is a unit missing? Numbers without one are SI: m, kg, Pa"
 
 
@@ -52,6 +57,7 @@ def remarks(checked: SemanticChecks) -> Iterator[Finding]:
     yield from _heavy_loads(checked)
     yield from _strong_magnets(checked)
     yield from _rods_touching(checked)
+    yield from _fast_currents(checked)
     yield from _massless_ends(checked)
     yield from _below_zero(checked)
     yield from _unused_parameters(checked)
@@ -205,6 +211,23 @@ def _heavy_loads(checked: SemanticChecks) -> Iterator[Finding]:
                 f"the {mass:.3g} kg of '{body}' would bend the rod '{carrier}' by {deflection:.2g} times its length"
             )
             yield "bodies", body, ("mass",), message, UNIT
+
+
+def _fast_currents(checked: SemanticChecks) -> Iterator[Finding]:
+    """A current above the speed of sound, at the world's origin and time zero."""
+    fluid = checked.flat.world.fluid
+    density = None if fluid is None else _value(checked, fluid.density)
+    if fluid is None or density is None:
+        return
+    sound, what = SOUND[density > LIQUID]
+    for k, given in enumerate(fluid.current):
+        try:
+            speed = finite(given, {**checked.numbers, TIME: 0.0, **dict.fromkeys("xyz", 0.0)})
+        except (ExpressionError, OverflowError):
+            continue  # it has no value there
+        if abs(speed) > sound:
+            message = f"a current of {abs(speed):.3g} m/s is faster than sound in {what}, {sound:g} m/s"
+            yield "world", "", ("fluid", "current", k), message, UNIT
 
 
 def _rods_touching(checked: SemanticChecks) -> Iterator[Finding]:

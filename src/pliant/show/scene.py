@@ -326,6 +326,8 @@ class SceneMaker:
         world = self.eqs.model.spec.world
         if world.fluid is not None and world.fluid.surface is not None:
             gravity = np.array([self.value(x) for x in world.gravity])
+            if not np.any(gravity):
+                return
             up = -gravity / np.linalg.norm(gravity)
             yield SurfaceMark("fluid", "water", self.value(world.fluid.surface) * up, up)
 

@@ -214,3 +214,13 @@ def test_messages() -> None:
     ):
         with pytest.raises(SpecError, match=message):
             load_text(NO_OUTLINE.replace("section: cut}", f"section: cut, fluid: {{{bad}}}}}"))
+
+
+@pytest.mark.parametrize(
+    ("density", "speed", "remarked"),
+    [(1000, "800 m/s", False), (1000, "3 km/s", True), (1.2, "=900 m/s + x/1 s", True)],
+)
+def test_a_current_faster_than_sound_is_remarked(density: float, speed: str, remarked: bool) -> None:
+    text = NO_OUTLINE.replace("1000 kg/m^3", f"{density}, current: [0, '{speed}', 0]")
+    found = [fault for fault in load_text(text).remarks if "faster than sound" in str(fault)]
+    assert bool(found) == remarked

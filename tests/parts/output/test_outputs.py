@@ -36,6 +36,8 @@ contacts:
   ground: {between: [foot, floor], stiffness: 1000 N/m}
 constraints:
   pin: {between: [{frame: world, position: [2 m, 0, 0]}, ball], components: [x, y, rz]}
+magnets:
+  loop: {type: coil, radius: 1 m, turns: 100, current: 2 A}
 outputs:
   place: {frame: arm.tip}
   turning: {frame: arm.tip, quantity: quaternion}
@@ -58,13 +60,24 @@ outputs:
   lever: {expression: =support.z*(1 m) + torque}
   curve: {rod: finger, at: 10 cm, quantity: curvature}
   thread: {mesh: net, edge: [1, 2]}
+  field: {flux_density: arm.tip}
 """
-SIZES = {"place": 3, "turning": 4, "strain": 6, "weight": 3, "held": 3, "support": 3, "clamp": 6, "curve": 3}
+SIZES = {
+    "place": 3,
+    "turning": 4,
+    "strain": 6,
+    "weight": 3,
+    "held": 3,
+    "support": 3,
+    "clamp": 6,
+    "curve": 3,
+    "field": 3,
+}
 UNITS = {
     "place": "m", "turning": "-", "height": "m", "angle": "rad", "swing": "rad/s", "torque": "N m", "stretch": "m",
     "force": "N", "strain": "", "tension": "N", "bend": "rad", "weight": "N", "held": "", "held_x": "N", "energy": "J",
     "support": "N", "clamp": "", "stored": "J", "lever": "N m", "curve": "1/m",
-    "thread": "N",
+    "thread": "N", "field": "T",
 }  # fmt: skip
 
 

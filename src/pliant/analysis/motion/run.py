@@ -269,7 +269,7 @@ MECHANICAL = (
     RuntimeStatus.STEP_TOO_SMALL,
     RuntimeStatus.PROJECTION,
 )
-"""Description of the end of a run at a dead point, by method."""
+"""Failures that a mechanism at a dead point causes, depending on the method."""
 
 
 class Progress(Protocol):

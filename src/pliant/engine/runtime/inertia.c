@@ -178,21 +178,60 @@ static void body_accelerations(const pl_work *w, const inertia *x, const double 
   gather_own(w->T, x->i, a, out + 6);
 }
 
+/* Gravity seen from the frames of a batch. */
+static inline void lanes_local_gravity(const pl_work *w, const inertias *x, pl_lanes *out) {
+  const pl_lanes *R = x->pose;
+  for (int i = 0; i < 3; ++i) out[i] = R[3 * i] * w->theta[0] + R[3 * i + 1] * w->theta[1] + R[3 * i + 2] * w->theta[2];
+}
+
+/* f += M x for the first columns of M, 6 x 6 */
+static inline void lanes_add_mass_times(int columns, const pl_lanes *M, const pl_lanes *x, pl_lanes *f) {
+  for (int j = 0; j < columns; ++j)
+    for (int i = 0; i < 6; ++i) f[i] += M[6 * j + i] * x[j];
+}
+
+/* M dW/dt + h of inertia without weight, several at once. */
+static void weightless_wrenches(pl_work *w, const inertias *x) {
+  const pl_tables *T = w->T;
+  const double *from[PL_WIDTH];
+  pl_lanes A[6], rate[6], f[6], F[6], g[3];
+  for (int l = 0; l < PL_WIDTH; ++l) from[l] = w->A + 6 * T->inertia_node[pl_instance(&x->of, l)];
+  lanes_gather(from, 6, A);
+  lanes_see(x->pose, A, rate);
+  lanes_local_gravity(w, x, g);
+  for (int i = 0; i < 3; ++i) rate[i] += g[i];
+  memcpy(f, x->h, sizeof f);
+  lanes_add_mass_times(6, x->M, rate, f);
+  lanes_to_world(x->pose, f, F);
+  for (int l = 0; l < x->of.count; ++l) {
+    const int node = T->inertia_node[x->of.first + l];
+    for (int j = 0; node && j < 6; ++j) w->bias[6 * node + j] += PL_LANE(F[j], l);
+  }
+}
+
 /* M dW/dt + h: wrenches into the nodes' bias, generalized forces into w->own. */
 void pl_inertia_wrenches(pl_work *w, const double *a) {
   const pl_tables *T = w->T;
+  int slot = 0;
   if (!T->n_inertia) return;
-  single_out(w);
   memset(w->own, 0, T->nv * sizeof(double));
-  for (int i = 0; i < T->n_inertia; ++i) {
-    const inertia x = get(w, i);
-    double *rate = w->temporary.rate, *f = w->temporary.column, F[6];
-    body_accelerations(w, &x, a, rate);
-    memcpy(f, x.h, x.n * sizeof(double));
-    add_product(x.n, x.n, x.M, rate, f);
-    wrench_to_world(x.pose, f, F);
-    for (int j = 0; x.node && j < 6; ++j) w->bias[6 * x.node + j] += F[j];
-    add_own(T, i, f + 6, w->own);
+  PL_EACH_BATCH(b, T->n_inertia_run, T->inertia_run) {
+    const inertias some = side_by_side(w, &b, slot++);
+    if (T->inertia_weightless[b.first]) {
+      weightless_wrenches(w, &some);
+      continue;
+    }
+    single_out(w);
+    for (int i = b.first; i < b.first + b.count; ++i) {
+      const inertia x = get(w, i);
+      double *rate = w->temporary.rate, *f = w->temporary.column, F[6];
+      body_accelerations(w, &x, a, rate);
+      memcpy(f, x.h, x.n * sizeof(double));
+      add_product(x.n, x.n, x.M, rate, f);
+      wrench_to_world(x.pose, f, F);
+      for (int j = 0; x.node && j < 6; ++j) w->bias[6 * x.node + j] += F[j];
+      add_own(T, i, f + 6, w->own);
+    }
   }
 }
 
@@ -284,22 +323,29 @@ static void rows_to_world(const inertia *x, int columns, double *X) {
 /* For articulated bodies: inertia without weight, any symmetric matrix, is added to the full one of its node. */
 void pl_inertia_weightless(pl_work *w) {
   const pl_tables *T = w->T;
-  double *M = w->temporary.Y_W;
-  for (int i = 0; i < T->n_inertia; ++i) {
-    const inertia x = get(w, i);
-    double g[3], F[6];
-    if (!x.node || !T->inertia_weightless[i]) continue;
-    single_out(w);
-    double *IA = w->IA + FULL * x.node, *pA = w->pA + COLUMN * x.node, *f = w->temporary.column;
-    local_gravity(w, &x, g);
-    memcpy(f, x.h, 6 * sizeof(double));
-    add_product(6, 3, x.M, g, f);
-    wrench_to_world(x.pose, f, F);
-    memcpy(M, x.M, 36 * sizeof(double));
-    columns_from_world(&x, M), rows_to_world(&x, 6, M);
-    for (int j = 0; j < 6; ++j) {
-      pA[ROW(j)] += F[j];
-      for (int k = 0; k < 6; ++k) IA[COLUMN * j + ROW(k)] += M[6 * j + k];
+  int slot = 0;
+  if (!T->n_weightless) return;
+  PL_EACH_BATCH(b, T->n_inertia_run, T->inertia_run) {
+    const inertias x = side_by_side(w, &b, slot++);
+    pl_lanes g[3], f[6], F[6], half[36], M[36];
+    if (!T->inertia_weightless[b.first]) continue;
+    lanes_local_gravity(w, &x, g);
+    memcpy(f, x.h, sizeof f);
+    lanes_add_mass_times(3, x.M, g, f);
+    lanes_to_world(x.pose, f, F);
+    for (int j = 0; j < 6; ++j) lanes_to_world(x.pose, x.M + 6 * j, half + 6 * j);
+    for (int i = 0; i < 6; ++i) {
+      for (int j = 0; j < 6; ++j) f[j] = half[6 * j + i];
+      lanes_to_world(x.pose, f, M + 6 * i);
+    }
+    for (int l = 0; l < b.count; ++l) {
+      const int node = T->inertia_node[b.first + l];
+      double *IA = w->IA + FULL * node, *pA = w->pA + COLUMN * node;
+      if (!node) continue;
+      for (int j = 0; j < 6; ++j) {
+        pA[ROW(j)] += PL_LANE(F[j], l);
+        for (int k = 0; k < 6; ++k) IA[COLUMN * j + ROW(k)] += PL_LANE(M[6 * j + k], l);
+      }
     }
   }
 }
@@ -435,13 +481,50 @@ static void add_columns(pl_work *w, const inertia *x, const double *Y, const dou
   }
 }
 
+/* M, Y and Z of an inertia in its frame, as those of `pl_inertia_in_world`. */
+static void into_world(const pl_work *w, const inertia *x, double *M, double *Y, double *Z) {
+  const int n = x->n;
+  columns_from_world(x, M);
+  if (Y) {
+    columns_from_world(x, Y);
+    for (int j = 0; j < 6; ++j) { /* eta_dot x V is an acceleration too */
+      double unit[6] = {0}, y[6];
+      unit[j] = 1;
+      cross_twist(unit, w->V + 6 * x->node, y);
+      add_product(n, 6, M, y, Y + n * j);
+    }
+    rows_to_world(x, n, Y), rows_to_world(x, x->k, Z);
+  }
+  rows_to_world(x, n, M);
+  if (!Y || !w->T->inertia_weightless[x->i]) return;
+  memset(Z, 0, 36 * sizeof(double));
+  for (int j = 3; j < 6; ++j) {
+    double unit[3] = {j == 3, j == 4, j == 5}, turned[3];
+    cross3(w->theta, unit, turned);
+    add_product(6, 3, M, turned, Z + 6 * j);
+  }
+}
+
+/* Add an inertia without weight to the loads of its node; Y in its frame, null for M alone. */
+static void add_to_node(pl_work *w, const inertia *x, double *Y) {
+  double M[36], Z[36];
+  if (!x->node) return;
+  memcpy(M, x->M, sizeof M);
+  into_world(w, x, M, Y, Z);
+  pl_add_load(w, x->node, 0, 1, M, 6);
+  if (Y) pl_add_load(w, x->node, 1, 1, Y, 6), pl_add_load(w, x->node, 2, 1, Z, 6);
+}
+
 /* Adds J' M J to the mass matrix. */
 void pl_inertia_mass(pl_work *w) {
   single_out(w);
+  if (w->T->n_weightless) pl_clear_loads(w);
   for (int i = 0; i < w->T->n_inertia; ++i) {
     const inertia x = get(w, i);
-    add_columns(w, &x, NULL, NULL);
+    if (w->T->inertia_weightless[i]) add_to_node(w, &x, NULL);
+    else add_columns(w, &x, NULL, NULL);
   }
+  if (w->T->n_weightless) pl_project_loads(w, 0);
 }
 
 /* Y and Z of a batch in w->temporary.inertia_lanes. */
@@ -473,6 +556,7 @@ void pl_inertia_tangent(pl_work *w, const double *q, const double *a) {
   double *Y = w->temporary.Y_W, *Z = w->temporary.Z;
   int slot = 0;
   single_out(w);
+  if (w->T->n_weightless) pl_clear_loads(w);
   PL_EACH_BATCH(b, w->T->n_inertia_run, w->T->inertia_run) {
     const inertias x = side_by_side(w, &b, slot++);
     pl_lanes *res[2];
@@ -480,7 +564,8 @@ void pl_inertia_tangent(pl_work *w, const double *q, const double *a) {
     for (int l = 0; l < b.count; ++l) {
       const inertia one = get(w, b.first + l);
       take_lane(res[0], l, x.n * x.n, Y), take_lane(res[1], l, x.n * x.k, Z);
-      add_columns(w, &one, Y, Z);
+      if (w->T->inertia_weightless[b.first]) add_to_node(w, &one, Y);
+      else add_columns(w, &one, Y, Z);
     }
   }
 }
@@ -493,28 +578,12 @@ void pl_inertia_in_world(pl_work *w, int i, const double *q, const double *a, do
   const inertia x = get(w, i);
   const int n = x.n;
   memcpy(M, x.M, (size_t)n * n * sizeof(double));
-  columns_from_world(&x, M);
   if (Y) {
     pl_lanes *res[2];
     tangents_of_one(w, &x, q, a, res);
     take_lane(res[0], 0, n * n, Y), take_lane(res[1], 0, n * x.k, Z);
-    columns_from_world(&x, Y);
-    for (int j = 0; j < 6; ++j) { /* eta_dot x V is an acceleration too */
-      double unit[6] = {0}, y[6];
-      unit[j] = 1;
-      cross_twist(unit, w->V + 6 * x.node, y);
-      add_product(n, 6, M, y, Y + n * j);
-    }
-    rows_to_world(&x, n, Y), rows_to_world(&x, x.k, Z);
   }
-  rows_to_world(&x, n, M);
-  if (!Y || !w->T->inertia_weightless[i]) return;
-  memset(Z, 0, 36 * sizeof(double));
-  for (int j = 3; j < 6; ++j) {
-    double unit[3] = {j == 3, j == 4, j == 5}, turned[3];
-    cross3(w->theta, unit, turned);
-    add_product(6, 3, M, turned, Z + 6 * j);
-  }
+  into_world(w, &x, M, Y, Z);
 }
 
 /* Add kinetic energy, and that of gravity from the mass moved by a translation of the frame. */

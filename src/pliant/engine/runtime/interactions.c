@@ -119,7 +119,8 @@ static void add_coordinate_forces(pl_work *w, const double *q, const double *v) 
   }
 }
 
-/* Adds the part of forces between frames to K and C (after pl_tangent). */
+/* Adds the part of forces between frames to K and C (after pl_tangent), with the loads that inertias have put on nodes (after
+ * pl_inertia_tangent). */
 void pl_frame_tangents(pl_work *w) {
   const pl_tables *T = w->T;
   double *K = w->temporary.K, *C = w->temporary.C;
@@ -127,6 +128,11 @@ void pl_frame_tangents(pl_work *w) {
     if (!w->fforce_active[T->fforce_index[i]]) continue;
     pl_frame_force_tangent(w, i, K, C);
     const int ld = 6 * (T->fforce_begin[i + 1] - T->fforce_begin[i]);
+    if (T->n_weightless && ld == 6) {
+      pl_add_load(w, T->fforce_nodes[T->fforce_begin[i]], 1, -1, C, ld);
+      pl_add_load(w, T->fforce_nodes[T->fforce_begin[i]], 2, -1, K, ld);
+      continue;
+    }
     for (int n = T->fpair_begin[i]; n < T->fpair_begin[i + 1]; ++n) {
       const int block = ld * 6 * T->fpair_b[n] + 6 * T->fpair_a[n], row = T->fpair_row[n], col = T->fpair_col[n];
       scatter(w, row, col, K + block, ld, w->S, T->fpair_pos[n], w->K);
@@ -134,6 +140,7 @@ void pl_frame_tangents(pl_work *w) {
       scatter(w, row, col, C + block, ld, w->S, T->fpair_pos[n], w->C);
     }
   }
+  if (T->n_weightless) pl_project_loads(w, 1);
   pl_relative_tangent(w);
   pl_route_tangent(w);
   pl_contact_tangents(w);

@@ -162,6 +162,7 @@ typedef struct pl_work {
   double *inertia_lanes;    /* the same for several at once; the others are filled from it on request */
   int inertia_singled;      /* whether they are */
   double *inertia_J;        /* columns of the movers of one inertia */
+  double *load, *load_path; /* of nodes: 6 x 6 for accelerations, velocities and displacements; of the path to one; node_loads.c */
   double *own;              /* its generalized forces on coordinates, nv */
   double *own_H, *own_m;    /* its coupling, nv columns as in spatial.h, and mass in the blocks of D, for articulated bodies */
   double *route_point, *route_sum, *route_gradient, *route_tension; /* routed lines; see route.c */
@@ -252,6 +253,13 @@ void pl_inertia_values(pl_work *, const double *q, const double *v);
 void pl_inertia_wrenches(pl_work *, const double *a);
 void pl_inertia_articulated(pl_work *);
 void pl_inertia_weightless(pl_work *);
+
+/* node_loads.c: tangents of what acts on single nodes */
+void pl_clear_loads(pl_work *);
+void pl_add_load(pl_work *, int node, int level, double share, const double *X, int ld);
+void pl_project_loads(pl_work *, int tangents);
+
+/* inertia.c */
 void pl_inertia_mass(pl_work *);
 void pl_inertia_tangent(pl_work *, const double *q, const double *a);
 void pl_inertia_in_world(pl_work *, int inertia, const double *q, const double *a, double *M, double *Y, double *Z);

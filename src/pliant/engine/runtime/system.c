@@ -114,6 +114,7 @@ static void place(pl_work *w, pl_memory *m) {
   w->inertia_W = pl_doubles(m, n * inertias), w->inertia_h = pl_doubles(m, n * inertias);
   w->inertia_lanes = pl_doubles(m, PL_WIDTH * (12 + n * (n + 2)) * (inertias / PL_WIDTH + T->n_inertia_run + 1));
   w->inertia_J = pl_doubles(m, 6 * (size_t)T->inertia_columns);
+  if (T->n_weightless) w->load = pl_doubles(m, 108 * nodes), w->load_path = pl_doubles(m, 25 * (size_t)w->path_stride);
   w->own = pl_doubles(m, nv), w->own_H = pl_doubles(m, COLUMN * nv), w->own_m = pl_doubles(m, T->n_d);
 }
 

@@ -102,6 +102,10 @@ class MagneticKind:
     dipole: Callable[[Vectors, Any, Any], DipoleOf] | None
     field: Callable[[Vectors, Any, Any, Any], Any] | None = None
 
+    def field_of(self, pose: Pose, c: Any, signal: Any, place: Any) -> Any:
+        """The flux density [T] at a place of an element whose frame has a pose."""
+        return self.field_at(self.attached(pose, c, signal), c, signal, place, 0.0)
+
     def field_at(self, vectors: Vectors, c: Any, signal: Any, place: Any, within: Any) -> Any:
         """Its flux density at a place [T], smooth within a distance [m] of a dipole."""
         if self.field is not None:

@@ -226,10 +226,10 @@ class ForceKind:
         return f"{self.medium.word}_{''.join(str(int(x)) for x in flags)}"
 
 
-OF_PIECE = Fields("volume", "reach:3", "quadratic:3", "viscous:3", "slow", "scale", "moved:2")
-"""Displaced volume [m^3]; half sizes across, and half the length [m]; force per square of speed and per speed, each along x, y and
-z [kg/m, N s/m]; square of the viscous force across per (Reynolds number)^(1/3) and speed [N^2 s^2/m^2]; Reynolds number per speed
-[s/m]; added mass along x and y [kg]."""
+OF_PIECE = Fields("volume", "reach:3", "quadratic:3", "viscous:2", "slow", "scale", "moved:2")
+"""Displaced volume [m^3]; half sizes across, and half the length [m]; force per square of speed along x, y and z [kg/m], per
+speed across and along the rod [N s/m]; square of the viscous force across per (Reynolds number)^(1/3) and speed
+[N^2 s^2/m^2]; Reynolds number per speed [s/m]; added mass along x and y [kg]."""
 
 NO_RATE = 1e-18
 """Square of a speed below which the direction of a flow is not resolved [m^2/s^2]."""
@@ -292,8 +292,8 @@ def act(kind: ForceKind, c: Any, signals: Any, section: Section) -> Action:
     resistance = ca.SX.zeros(3)
     if kind.viscous:
         number = (at.scale * across) ** 2 + SLOW
-        slow = [ca.sqrt(at.viscous[k] ** 2 + at.slow * number ** (1 / 3)) for k in (0, 1)]
-        resistance = resistance + ca.vertcat(*slow, at.viscous[2])
+        slow = ca.sqrt(at.viscous[0] ** 2 + at.slow * number ** (1 / 3))
+        resistance = resistance + ca.vertcat(slow, slow, at.viscous[1])
     if kind.quadratic:
         resistance = resistance + at.quadratic * ca.vertcat(across, across, ca.fabs(w[2]))
     drag = -share * resistance * w
@@ -499,7 +499,7 @@ class _RodInFluid:
             volume=outline.area * length,
             reach=[a, b, length / 2],
             quadratic=[c * length for c in quadratic],
-            viscous=[across * length, across * length, along * length],
+            viscous=[across * length, along * length],
             slow=slow,
             scale=scale,
             moved=[length * m for m in moved],

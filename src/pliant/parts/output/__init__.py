@@ -9,6 +9,7 @@ from pliant.parts.output.quantities import (
     ContactOutput,
     CoordinateOutput,
     EnergyOutput,
+    FluxDensityOutput,
     FrameOutput,
     LinkOutput,
     ReactionOutput,
@@ -26,6 +27,7 @@ Output: TypeAlias = Annotated[
     | ConstraintOutput
     | EnergyOutput
     | ReactionOutput
+    | FluxDensityOutput
     | ExpressionOutput
     | MeshOutput,
     ByKey("output"),

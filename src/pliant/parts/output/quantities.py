@@ -23,6 +23,7 @@ from pliant.parts.assembly.build import Build
 from pliant.parts.assembly.entries import PartsByName
 from pliant.parts.formula.base import world_jacobian
 from pliant.parts.geometry import so3
+from pliant.parts.magnet import FieldSource, field_sources
 from pliant.parts.output.base import CONTACT_SUMS, ContactQuery, OutputBase, Symbols, component
 
 if TYPE_CHECKING:
@@ -99,6 +100,42 @@ class FrameOutput(OutputBase):
         acceleration = A[0:3] + ca.cross(turn, p) + ca.cross(w, velocity)
         carried = A0[0:3] + ca.cross(turn0, p) + ca.cross(w0, V0[0:3] + ca.cross(w0, p))
         return R0.T @ (acceleration - carried - 2 * ca.cross(w0, relative))
+
+
+class FluxDensityOutput(OutputBase):
+    """Magnetic flux density at a frame, of all magnets, as a sensor measures it: `{flux_density: hand, component: z}`."""
+
+    flux_density: FrameName
+    """Frame at whose origin it is measured [T]."""
+    component: Literal["x", "y", "z", "norm"] | None = None
+    """One component, or `norm` for the length of the vector; default: all components."""
+    expressed_in: FrameName | None = None
+    """Frame in whose axes the components are; default: the frame itself."""
+    description: str = ""
+    """Description for readers."""
+
+    def unit(self, robot: PartsByName, coordinates: Mapping[str, str]) -> str:
+        return "T"
+
+    def components(self, robot: PartsByName) -> tuple[str, ...]:
+        return () if self.component is not None else tuple("xyz")
+
+    def prepare(self, build: Build) -> tuple[FieldSource, ...]:
+        return field_sources(build)
+
+    def nodes(self, model: Model) -> set[int]:
+        prepared = [x for found in model.prepared.values() if isinstance(found, tuple) for x in found]
+        frames = [name for name in (self.flux_density, self.expressed_in) if name is not None]
+        return {x.node for x in prepared if isinstance(x, FieldSource)} | {model.frames[name].node for name in frames}
+
+    def value(self, at: Symbols) -> Any:
+        place, axes = at.frame(self.flux_density), at.frame(self.expressed_in or self.flux_density)
+        total = ca.SX.zeros(3)
+        for source in at.prepared:
+            c = at.numbers(source.constants, source.kind.constants.size)
+            signal = ca.vertcat(ca.SX(0, 1), *[at.signal(source.signals + k) for k in range(source.kind.signals)])
+            total += source.kind.field_of(at.poses([source.node])[0], c, signal, place.position)
+        return component(axes.rotation.T @ total, self.component)
 
 
 FORCE_UNITS = {"m": "N", "rad": "N m"}

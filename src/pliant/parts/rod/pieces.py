@@ -193,7 +193,7 @@ def segment_piece(
     def state(q: Any, c: Any) -> PieceState:
         return PieceState(all_six(free, q, c), lambda v: all_six(free, v, c[0:0]), lambda force: force[list(free)])
 
-    name = f"section{spelled(free)}" + ("_held" if held else "")
+    name = f"section{spelled(free)}" + ("_held" if held else "") + (f"_{section.__name__}" if section else "")
     return PieceKind(name, (Vector(len(free)),), shape, state, section)
 
 

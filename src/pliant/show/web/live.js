@@ -337,7 +337,7 @@
   class Live {
     constructor(robot, data) {
       this.robot = robot; this.data = data; this.code = robot.code;
-      this.playing = false; this.speed = 1; this.rest = 0; this.cost = 0.1; this.pace = 1; this.changed = {}; this.grip = 1; this.stretch = 1;
+      this.playing = false; this.speed = 1; this.rest = 0; this.cost = 0.1; this.pace = 1; this.changed = {}; this.grip = 1; this.stretch = 1; this.real = 1;
       this.player = window.pliantPlayers[0];
       this.drawing = new Drawing(this.player, data.drawing);
       const host = document.getElementById("controls");
@@ -372,7 +372,7 @@
       const speed = make("select", bar, { "aria-label": "Speed", class: "speed" });
       for (const factor of [0.05, 0.1, 0.25, 0.5, 1, 2, 4]) make("option", speed, { value: String(factor) }, factor + " x");
       speed.value = "1";
-      speed.onchange = () => { this.speed = Number(speed.value); };
+      speed.onchange = () => { this.speed = this.real = Number(speed.value); };
       const step = make("select", make("label", bar, { title: "Steps become longer on devices that are slower than real time" }, "Step "), { class: "step" });
       make("option", step, { value: "" }, "automatic");
       for (const n of STRETCHES) make("option", step, { value: String(n) }, short(1000 * n * this.data.step) + " ms");
@@ -484,19 +484,20 @@
 
     frame(now) {
       if (!this.playing) return;
-      const passed = this.before === null ? 0 : Math.min(now - this.before, 100);
+      const elapsed = this.before === null ? 0 : now - this.before, passed = Math.min(elapsed, 100), from = this.code.page_time();
       this.before = now;
       const wanted = this.speed * passed / 1000 + this.rest, step = this.stretch * this.data.step;
       let left = Math.floor(wanted / step);
       const asked = left, begin = performance.now();
       while (left > 0 && performance.now() - begin < FRAME * 2 && !this.stopped) {
-        const steps = Math.max(1, Math.min(left, Math.floor(4 / this.cost))), from = performance.now();
+        const steps = Math.max(1, Math.min(left, Math.floor(4 / this.cost))), start = performance.now();
         if (!this.check(this.code.page_advance(steps, step))) break;
-        this.cost = 0.7 * this.cost + 0.3 * Math.max((performance.now() - from) / steps, 1e-4);
+        this.cost = 0.7 * this.cost + 0.3 * Math.max((performance.now() - start) / steps, 1e-4);
         left -= steps;
       }
       this.rest = left > 0 ? 0 : wanted - asked * step;
       if (asked) this.pace += 0.05 * ((asked - left) / asked - this.pace);
+      if (elapsed > 0 && elapsed < 1000) this.real += 0.05 * (1000 * (this.code.page_time() - from) / elapsed - this.real);
       if (!this.fixed && this.pace < 0.85 && this.stretch < STRETCHES[STRETCHES.length - 1]) { this.stretch *= 2; this.pace = this.cost = 1; }
       this.show();
       if (this.playing) requestAnimationFrame((next) => this.frame(next));
@@ -508,7 +509,7 @@
       this.line();
       this.plot.add(time, this.robot);
       this.plot.draw();
-      const slow = this.playing && this.pace < 0.9 ? " (" + Math.round(100 * this.pace * this.speed) + " % of real time)" : "";
+      const slow = this.playing && this.real < 0.9 * this.speed ? " (" + Math.round(100 * this.real) + " % of real time)" : "";
       const long = this.stretch > 1 && !this.fixed ? ", steps of " + short(1000 * this.stretch * this.data.step) + " ms" : "";
       this.clock.textContent = time.toFixed(2) + " s" + long + slow;
       for (const { slider, box, range, number } of this.inputs || []) {
