@@ -95,6 +95,13 @@ def test_a_tendon_that_is_barely_slack_has_no_effect() -> None:
     assert max(np.max(np.abs(x)) for x in at.jvp({"tendon_rest": 1.0}).values()) < 1e-6
 
 
+def test_values_with_almost_no_effect_are_at_no_kink() -> None:
+    """What a tension of 1e-24 N changes is far below the round-off of forces."""
+    eqs = pliant.derive("trunk")
+    f = pliant.differentiable(eqs, "tip", "far_offset", analysis="equilibrium", inputs={"near1": 8.0, "far1": 1e-24})
+    assert np.max(np.abs(f.vjp()[1]({"tip": np.ones(3)})["far_offset"])) < 1e-20
+
+
 def test_at_a_kink_the_gradient_is_that_for_an_increasing_value() -> None:
     """A tendon without tension starts to pull, and cannot push: as in motions, not half of it."""
     f = pliant.differentiable(pliant.derive("trunk"), "tip", "near2", analysis="equilibrium")

@@ -88,7 +88,7 @@ class EquilibriumChange:
         """
         change = -self._solved(difference(lambda offset: self._unbalanced(moved(offset)), step))
         size = self._largest(change)
-        if not 0 < size < np.inf:
+        if not KINKS.nothing < step * size < np.inf:
             return self._split(change)
         h = min(step, KINKS.way / size)
         before, bound, x = self._unbalanced(self.bound), moved(h), h * change
@@ -203,6 +203,8 @@ class KinkTolerances:
     way: float = 1e-6
     """Largest displacement over which changes of an equilibrium are tested, relative to the size of the robot: beyond the
     tolerance of a pose at rest, and too short for others than kinks at the pose."""
+    nothing: float = 1e-12
+    """The same of changes that are not tested, because round-off of forces moves the pose as far."""
     kinked_rest: float = 1e-3
     """Of these changes, the share that may change over that way."""
     settled: float = 1e-5
