@@ -139,12 +139,12 @@ class StaticModel:
         J, K, drive = linear.jacobian.toarray()[on], linear.stiffness.toarray(), -linear.residual
         columns = [eqs.inputs.index(name) for name in self.inputs]
         force = -eqs.input_derivative(self.q, zero, inputs=self.values, parameters=self.parameters)[:, columns]
-        if pinned:
+        if pinned and np.any(T):
             # stiffer than any instability of the robot, and stiff enough that round-off of the forces does not move it
             forces = max(float(np.linalg.norm(drive)), float(np.linalg.norm(force @ self.u)))
             stiffness = float(np.linalg.norm(K))
             stiffness = (stiffness if stiffness > SEARCH.softest * forces else forces) or 1.0
-            spring = 4.0 * stiffness / max(float(np.linalg.norm(T)) ** 2, 1e-300)
+            spring = 4.0 * stiffness / float(np.linalg.norm(T)) ** 2
             K, drive = K + spring * T.T @ T, drive + spring * T.T @ ahead
         m = len(J)
         kkt = saddle_matrix(K, J)
