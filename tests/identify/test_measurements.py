@@ -8,9 +8,10 @@ import pytest
 
 from pliant import derive, equilibrium, load_text, simulate
 from pliant.cli import run as command
+from pliant.engine.model.recorded_inputs import recorded_inputs
 from pliant.identify.fit import fit
 from pliant.identify.measurement import Measurement, poses_at_rest, rest_sensitivity, why_not
-from pliant.identify.recording import recorded_inputs, undriven
+from pliant.identify.recording import undriven
 from pliant.language.arguments import ArgumentError
 from pliant.language.recording import Recording, read_recording
 

@@ -349,7 +349,7 @@ loads: {push: {frame: ball, force: [1 N, 0, 0], expressed_in: bar}}
         "fall.orientation: its damping differs between axes",
         "swing: its spring, damper or input is nonlinear",
         "motor swing: its command is a formula",
-        "surface floor: omitted: of surfaces only spheres, capsules, cylinders and boxes are exported",
+        "surface floor: omitted: of surfaces only spheres, capsules, cylinders, boxes and ellipsoids are exported",
         "contact floor: omitted: geometry is only shown",
         "link rope: its damper is replaced by a viscous one",
         "link rope: its spring has no `smoothing`",
@@ -415,7 +415,7 @@ surfaces:
 """
     exported = pliant.export_mjcf(pliant.derive(pliant.load_text(text)), tmp_path / "robot.xml")
     assert [remark for remark in exported.remarks if "surface" in str(remark)] == [
-        "surface ground: omitted: of surfaces only spheres, capsules, cylinders and boxes are exported"
+        "surface ground: omitted: of surfaces only spheres, capsules, cylinders, boxes and ellipsoids are exported"
     ]
     model = mujoco.MjModel.from_xml_path(str(tmp_path / "robot.xml"))
     data = mujoco.MjData(model)

@@ -11,7 +11,7 @@ from pliant.cli.common import CommandError, ModelOptions
 from pliant.engine.core import check_names
 from pliant.engine.equations import Equations, say_once
 from pliant.engine.input_values import expanded_inputs, inputs_at_time, inputs_over_time, names_in
-from pliant.identify.recording import recorded_inputs
+from pliant.engine.model.recorded_inputs import recorded_inputs
 from pliant.io.results import load_result
 from pliant.language.arguments import ArgumentError
 from pliant.language.evaluate import to_node

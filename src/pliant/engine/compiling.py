@@ -316,10 +316,10 @@ def put_text(target: Path, text: str) -> None:
 
 def _compile(compiler: Sequence[str], source: Source, library: Path) -> None:
     """Compile in a temporary folder and move the library to its place with its checksum; the caller holds the lock."""
-    for left in library.parent.glob("build-*"):
+    for left in [*library.parent.glob("build-*"), *library.parent.glob("part-*")]:
         with contextlib.suppress(OSError):
             if time.time() - left.stat().st_mtime > ABANDONED:
-                shutil.rmtree(left, ignore_errors=True)
+                shutil.rmtree(left) if left.is_dir() else left.unlink()
     folder = Path(tempfile.mkdtemp(dir=library.parent, prefix="build-"))
     try:
         for file, text in source.files.items():

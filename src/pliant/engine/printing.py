@@ -22,7 +22,8 @@ class PrintedSizes:
     """Largest sizes that are printed. rates, operations (of M a + h), terms (of an expanded expression): of equations in full;
     larger ones fill pages (rotation vectors of two bodies have 1e20 terms), and are printed by element. formula: operations of one
     formula of an element. unnamed: an expression is named if its number of operations times its number of uses exceeds this.
-    simplified: operations of an expression whose sines and cosines are combined: SymPy takes minutes for quotients of longer ones.
+    simplified: operations of an expression whose sines and cosines are combined: SymPy takes
+    minutes for longer ones, and for some quotients by sums of any length.
     digits: of numbers. denominator: products of rounded coefficients with larger ones are rounded again, because SymPy takes
     minutes for sums of long ones."""
 
@@ -160,8 +161,10 @@ def _tidy(sympy: Any, expression: Any) -> Any:
         return sympy.Integer(0)
     long = PRINTED.denominator
     expanded = sympy.expand(rounded).replace(lambda x: x.is_Rational and x.q > long, lambda x: x.evalf(15, chop=1e-12))
-    short = expanded if sympy.count_ops(expanded) > PRINTED.simplified else sympy.trigsimp(expanded)
-    return short.evalf(8, chop=1e-12)
+    quotient = any(power.base.is_Add and power.exp.is_negative for power in expanded.atoms(sympy.Pow))
+    if not quotient and sympy.count_ops(expanded) <= PRINTED.simplified:
+        expanded = sympy.trigsimp(expanded)
+    return expanded.evalf(8, chop=1e-12)
 
 
 def _symbols(model: Model) -> dict[str, list[Any]]:

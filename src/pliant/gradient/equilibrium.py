@@ -202,7 +202,7 @@ class KinkTolerances:
     """Changes of outputs that are round-off [SI units]."""
     way: float = 1e-6
     """Largest displacement over which changes of an equilibrium are tested, relative to the size of the robot: beyond the
-    tolerance of a pose at rest, and too short for others than kinks at the pose."""
+    tolerance of an equilibrium, and too short for others than kinks at the pose."""
     nothing: float = 1e-12
     """The same of changes that are not tested, because round-off of forces moves the pose as far."""
     kinked_rest: float = 1e-3

@@ -175,7 +175,7 @@ def test_a_mesh_that_is_not_closed_says_its_numbers(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("surface", "message"),
     [
-        ("type: box, size: [1, 0, 1]", "a box needs three edges above zero"),
+        ("type: box, size: [1, 0, 1]", "size must be above zero"),
         ("type: box, size: [1, 1, 1], rounding: 0.5", "rounding must be from 0 to below half"),
         ("type: cylinder, radius: 0", "radius must be above zero"),
         ("type: cylinder, radius: 1, rounding: 1 mm", "has no ends to round"),
